@@ -1,0 +1,3 @@
+module github.com/nftc/nftc
+
+go 1.26

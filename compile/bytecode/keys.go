@@ -40,6 +40,7 @@ const (
 	MetaSDIF
 	MetaSDIFName
 	MetaBriBroute
+	_ // __NFT_META_IIFTYPE
 	MetaBriIIFHWAddr
 )
 

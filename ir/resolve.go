@@ -1,0 +1,37 @@
+package ir
+
+import (
+	"github.com/nftc/nftc/internal/diag"
+	"github.com/nftc/nftc/parser"
+)
+
+// Options of Resolve: everything that nft takes from the machine.
+type Options struct {
+	// Interfaces gives indexes for `iif` and `oif`; a name that is not in it
+	// is an error ("Interface does not exist") unless AnyInterface, which
+	// gives unknown names numbers of their own.
+	Interfaces   map[string]uint32
+	AnyInterface bool
+	// TZOffset is the offset of local time from UTC in seconds, for meta hour
+	// and meta day.
+	TZOffset int
+}
+
+// resolver is the state of one Resolve. Its methods are spread over the files
+// of the package by what they resolve.
+type resolver struct {
+	opt   Options
+	files *diag.FileSet
+	diags diag.List
+	out   *Ruleset
+	scope *scope
+}
+
+// Resolve checks and types a parsed file and applies its commands to an empty
+// ruleset. The Ruleset is complete only when no diagnostic is an error.
+func Resolve(f *parser.File, opt Options) (*Ruleset, []diag.Diagnostic) {
+	r := &resolver{opt: opt, files: f.Files, out: &Ruleset{Files: f.Files}}
+	r.scope = &scope{}
+	r.items(f.Items)
+	return r.out, r.diags.All
+}

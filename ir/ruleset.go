@@ -1,0 +1,155 @@
+package ir
+
+import (
+	"time"
+
+	"github.com/nftc/nftc/compile/bytecode"
+	"github.com/nftc/nftc/internal/diag"
+)
+
+// Ruleset is a resolved file: what the kernel would hold after loading it into
+// an empty ruleset, and the steps to get there.
+type Ruleset struct {
+	Files  *diag.FileSet
+	Tables []*Table // in order of creation, as after the last step
+	Steps  []Step
+}
+
+// Step is one change, in the order in which nft sends them. It is the IR side
+// of bytecode.Op and has the same meaning.
+type Step struct {
+	Kind      bytecode.OpKind
+	Flags     bytecode.OpFlags
+	Family    bytecode.Family
+	TableName string
+	Table     *Table
+	Chain     *Chain
+	Rule      *Rule
+	Set       *Set
+	Elements  []Element
+	Object    *Object
+	Flowtable *Flowtable
+	Position  *Rule
+	Span      diag.Span
+}
+
+// Table is one table.
+type Table struct {
+	Family     bytecode.Family
+	Name       string
+	Flags      uint32
+	Comment    string
+	Handle     uint64
+	Chains     []*Chain
+	Sets       []*Set // named ones
+	Objects    []*Object
+	Flowtables []*Flowtable
+	Span       diag.Span // of the name where it is first defined
+}
+
+// Chain is a base chain (Base set), a regular one or, with ID, an anonymous one.
+type Chain struct {
+	Table   *Table
+	Name    string
+	ID      uint32
+	Handle  uint64
+	Base    *bytecode.Base
+	Flags   uint32
+	Comment string
+	Rules   []*Rule
+	Span    diag.Span
+	// PrioritySpan etc. locate the parts of the definition for messages.
+	HookSpan, PrioritySpan, PolicySpan diag.Span
+}
+
+// Rule is a rule with its statements in order; implicit dependencies are
+// statements of their own (Match.Implicit).
+type Rule struct {
+	Chain   *Chain
+	Handle  uint64
+	Stmts   []Stmt
+	Comment string
+	Span    diag.Span
+}
+
+// Set is a set or map, named or anonymous.
+type Set struct {
+	Table    *Table
+	Name     string // "__set%d", "__map%d", "__objmap%d" for anonymous ones
+	ID       uint32 // number within the transaction, from 1
+	Handle   uint64
+	Flags    bytecode.SetFlags
+	Key      *Datatype
+	KeyExpr  Expr // of typeof, else nil
+	DataKind bytecode.DataKind
+	Data     *Datatype
+	DataExpr Expr // of typeof
+	// DataInterval tells that the data may be ranges.
+	DataInterval bool
+	ObjType      bytecode.ObjectType
+	Timeout      time.Duration
+	GC           time.Duration
+	Size         uint32
+	// DescSize is the size told to the kernel when none was stated: that of
+	// a constant anonymous set.
+	Policy    bytecode.SetPolicy
+	PolicySet bool
+	AutoMerge bool
+	Stmts     []Stmt // stateful statements for every element
+	Comment   string
+	// Elements after normalisation, in the order in which nft sends them.
+	Elements []Element
+	Span     diag.Span
+}
+
+// Element is one element of a set. From and To are the key as it lies in a
+// register (fields of a concatenation padded to four bytes, each in the order
+// in which the set holds it); To is nil for a single value. For interval sets
+// without concatenation the pair is the closed interval: compile makes start
+// and end points of it.
+type Element struct {
+	From, To []byte
+	Catchall bool
+	Data     *ElementData
+	Opts     *ElementOpts
+	Span     diag.Span
+}
+
+// ElementData is the right side of a map element, evaluated.
+type ElementData struct {
+	Expr  Expr   // *Value, *Concat, *RangeValue, *Verdict, *ObjectName, …
+	Value []byte // the bytes in register layout for value maps
+}
+
+// ElementOpts are timeout, counters and so on of an element.
+type ElementOpts struct {
+	Timeout    time.Duration
+	TimeoutSet bool
+	Expires    time.Duration
+	ExpiresSet bool
+	Comment    string
+	Stmts      []Stmt
+}
+
+// Object is a named object; Spec is a bytecode.Instr of the object's type.
+type Object struct {
+	Table   *Table
+	Name    string
+	Type    bytecode.ObjectType
+	Handle  uint64
+	Spec    bytecode.Instr
+	Comment string
+	Span    diag.Span
+}
+
+// Flowtable is a flowtable.
+type Flowtable struct {
+	Table    *Table
+	Name     string
+	Hook     bytecode.Hook
+	Priority int32
+	Devices  []string
+	Flags    uint32
+	Handle   uint64
+	Span     diag.Span
+}

@@ -1,0 +1,94 @@
+package packet
+
+// MaxIPv6ExtHeaders is IP6_MAX_EXT_HDRS_CNT: ipv6_find_hdr gives up after so
+// many extension headers.
+const MaxIPv6ExtHeaders = 12
+
+// isIPv6Ext is ipv6_ext_hdr: is this next header value an extension header?
+// Mobility (135) and ESP (50) are not, for the kernel.
+func isIPv6Ext(n uint8) bool {
+	switch n {
+	case ProtoHopOpts, ProtoRouting, ProtoFragment, ProtoAH, ProtoNone, ProtoDstOpts:
+		return true
+	}
+	return false
+}
+
+// findIPv6 is ipv6_find_hdr. nh is the offset of the IPv6 header, target the
+// next header value sought, or -1 for the transport header; stopAtAH is
+// IP6_FH_F_AUTH, which makes an authentication header count as the transport
+// header. The result is the offset of what was found, its next header value
+// and, with target -1, the fragment offset in bytes.
+//
+// For a later fragment with target -1 the offset is nh: the kernel leaves it
+// unset, since there is no transport header to point to.
+func (p *Packet) findIPv6(nh, target int, stopAtAH bool) (off int, proto uint8, frag uint16, a Absent) {
+	h, a := p.header(nh, 40)
+	if a != None {
+		return 0, 0, 0, a
+	}
+	start, next := nh+40, h[6]
+	for n := 0; ; n++ {
+		found := int(next) == target
+		if !isIPv6Ext(next) || next == ProtoNone {
+			if target < 0 || found {
+				return start, next, frag, None
+			}
+			return 0, 0, 0, NotFound
+		}
+		if n >= MaxIPv6ExtHeaders {
+			return 0, 0, 0, Malformed
+		}
+		e, a := p.header(start, 2)
+		if a != None {
+			return 0, 0, 0, broken(a)
+		}
+		var hlen int
+		switch next {
+		case ProtoFragment:
+			f, a := p.header(start+2, 2)
+			if a != None {
+				return 0, 0, 0, broken(a)
+			}
+			if fo := be16(f) &^ 7; fo != 0 {
+				if target < 0 && (!isIPv6Ext(e[0]) || e[0] == ProtoNone) {
+					return nh, e[0], fo, None
+				}
+				if !found {
+					return 0, 0, 0, NotFound
+				}
+				return start, next, fo, None
+			}
+			hlen = 8
+		case ProtoAH:
+			if stopAtAH && target < 0 {
+				return start, next, frag, None
+			}
+			hlen = (int(e[1]) + 2) * 4 // ipv6_authlen
+		case ProtoRouting:
+			if _, a := p.header(start, 4); a != None {
+				return 0, 0, 0, broken(a)
+			}
+			hlen = (int(e[1]) + 1) * 8
+		default:
+			hlen = (int(e[1]) + 1) * 8 // ipv6_optlen
+		}
+		if found {
+			return start, next, frag, None
+		}
+		if p.Info.End-start < hlen {
+			return 0, 0, 0, Malformed
+		}
+		next = e[0]
+		start += hlen
+	}
+}
+
+// broken turns "past the end" into "malformed", where the kernel returns
+// -EBADMSG, and keeps Truncated.
+func broken(a Absent) Absent {
+	if a == PastEnd {
+		return Malformed
+	}
+	return a
+}

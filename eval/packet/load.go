@@ -1,0 +1,153 @@
+package packet
+
+// Base is the header that a payload load or store counts from, with the values
+// of enum nft_payload_bases.
+type Base uint8
+
+const (
+	BaseLL        Base = iota // NFT_PAYLOAD_LL_HEADER
+	BaseNetwork               // NFT_PAYLOAD_NETWORK_HEADER
+	BaseTransport             // NFT_PAYLOAD_TRANSPORT_HEADER
+	BaseInner                 // NFT_PAYLOAD_INNER_HEADER
+)
+
+var baseNames = [...]string{"link", "network", "transport", "inner"}
+
+// String names the header as nft's debug output does.
+func (b Base) String() string {
+	if int(b) < len(baseNames) {
+		return baseNames[b]
+	}
+	return "unknown"
+}
+
+// header is skb_header_pointer at the hook entered: n bytes at offset off of
+// Data, inside the packet as skb->len has it.
+func (p *Packet) header(off, n int) ([]byte, Absent) {
+	if end := off + n; off >= 0 && end <= p.Info.End && end <= len(p.Data) {
+		return p.Data[off:end:end], None
+	}
+	if off < 0 {
+		return nil, Malformed
+	}
+	if off+n > p.Info.End {
+		return nil, PastEnd
+	}
+	return nil, Truncated
+}
+
+// Offset gives the offset into Data of the header that base names, at the hook
+// entered, or why the kernel has none there.
+func (p *Packet) Offset(base Base) (int, Absent) {
+	switch base {
+	case BaseLL:
+		if p.LLLen == 0 {
+			return -1, p.LLAbsent
+		}
+		return p.LL, None
+	case BaseNetwork:
+		if p.NH < 0 {
+			return -1, p.NHAbsent
+		}
+		return p.NH, None
+	case BaseTransport:
+		return p.Info.TH, p.Info.THAbsent
+	case BaseInner:
+		return p.InnerOffset()
+	}
+	return -1, NotFound
+}
+
+// Slice returns the n bytes at off from the header base, inside Data, so that
+// writing to them changes the packet. It is nft_payload_eval without the
+// copy: any result other than None breaks the rule, or is unknown
+// ([Absent.Unknown]). A link layer range which LLGap splits cannot be a slice:
+// use Load.
+func (p *Packet) Slice(base Base, off, n int) ([]byte, Absent) {
+	h, a := p.Offset(base)
+	if a != None {
+		return nil, a
+	}
+	if base == BaseLL && p.LLGap != 0 && off+n > 12 {
+		if off < 12 {
+			return nil, NotFound
+		}
+		off += p.LLGap
+	}
+	return p.header(h+off, n)
+}
+
+// Load copies len(dst) bytes at off from the header base to dst: what
+// nft_payload_eval puts into registers. The outer VLAN tag is seen in link
+// layer loads as nft_payload_copy_vlan re-inserts it. dst is unchanged when
+// the result is not None.
+func (p *Packet) Load(base Base, off int, dst []byte) Absent {
+	if base == BaseLL && p.LLGap != 0 && off < 12 && off+len(dst) > 12 && p.LLLen != 0 {
+		a, why := p.header(p.LL+off, 12-off)
+		if why != None {
+			return why
+		}
+		b, why := p.header(p.LL+12+p.LLGap, off+len(dst)-12)
+		if why != None {
+			return why
+		}
+		copy(dst[copy(dst, a):], b)
+		return None
+	}
+	b, a := p.Slice(base, off, len(dst))
+	if a != None {
+		return a
+	}
+	copy(dst, b)
+	return None
+}
+
+// InnerOffset is nft_payload_inner_offset: where the payload of the transport
+// header starts (TCP, UDP, GRE version 0 without routing, IP in IP).
+func (p *Packet) InnerOffset() (int, Absent) {
+	i := &p.Info
+	if i.innerState == 0 {
+		off, a := p.innerOffset()
+		if a != None {
+			return -1, a
+		}
+		i.inner, i.innerState = off, 1
+	}
+	return i.inner, None
+}
+
+func (p *Packet) innerOffset() (int, Absent) {
+	i := &p.Info
+	if i.THAbsent != None {
+		return -1, i.THAbsent
+	}
+	switch i.L4Proto {
+	case ProtoUDP:
+		return i.TH + 8, None
+	case ProtoTCP:
+		h, a := p.header(i.TH, 20)
+		if a != None {
+			return -1, a
+		}
+		return i.TH + int(h[12]>>4)*4, None
+	case ProtoGRE:
+		h, a := p.header(i.TH, 4)
+		if a != None {
+			return -1, a
+		}
+		flags := be16(h)
+		if flags&0x0007 != 0 || flags&0x4000 != 0 { // GRE_VERSION, GRE_ROUTING
+			return -1, NotFound
+		}
+		off := i.TH + 4
+		for _, f := range [...]uint16{0x8000, 0x2000, 0x1000} { // GRE_CSUM, GRE_KEY, GRE_SEQ
+			if flags&f != 0 {
+				off += 4
+			}
+		}
+		return off, None
+	case ProtoIPIP:
+		return i.TH, None
+	}
+	return -1, NoTransportHeader
+}

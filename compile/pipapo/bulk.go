@@ -136,6 +136,7 @@ func (t *Table) build(keys []byte, ids []ID) {
 			})
 		}
 	}
+	t.settle()
 	for i := range t.fields {
 		mt := t.fields[i].mt
 		for at, id := range ids {

@@ -1,5 +1,11 @@
 package pipapo
 
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
 // mapping is one bucket of a mapping table: the first rule and the number of
 // rules in the next field. In the last field to holds the element and n is 0.
 type mapping struct{ to, n uint32 }
@@ -17,6 +23,11 @@ type field struct {
 	// buckets, up to the stride.
 	bsize, stride int
 	lt            []uint64
+
+	// order lists the groups, those first that leave the fewest rules. It was right
+	// when the table had orderedAt rules; any order gives the same answers.
+	order     []uint8
+	orderedAt int
 
 	// rulesAlloc is the length the kernel's mapping table would have.
 	rulesAlloc int
@@ -117,6 +128,30 @@ func (f *field) setRule(rule int, base value, prefixLen int) {
 		at += f.stride << bb
 		shift -= bb
 	}
+}
+
+// sortGroups brings order up to date when the groups have changed or the number of
+// rules is far from what it was. A key that is like the elements selects the bucket
+// of v as often as rules are in it, so the mean number of rules that a group leaves
+// is the sum of the squares of its buckets' sizes, over the number of rules.
+func (f *field) sortGroups() {
+	if len(f.order) == f.groups && f.rules <= 2*f.orderedAt && f.orderedAt <= 2*f.rules {
+		return
+	}
+	f.orderedAt = f.rules
+	f.order = make([]uint8, f.groups)
+	left := make([]uint64, f.groups)
+	for g := range f.groups {
+		f.order[g] = uint8(g)
+		for v := range 1 << f.groupBits {
+			n := uint64(0)
+			for _, w := range f.bucket(g, v)[:f.bsize] {
+				n += uint64(bits.OnesCount64(w))
+			}
+			left[g] += n * n
+		}
+	}
+	slices.SortStableFunc(f.order, func(a, b uint8) int { return cmp.Compare(left[a], left[b]) })
 }
 
 // cut removes n rules from start on: all higher bits move down (pipapo_drop,

@@ -53,8 +53,8 @@ func (r *Reader) Lookup(key []byte, now int64) (ID, bool) {
 	if len(key) < t.keyBytes || t.count == 0 {
 		return 0, false
 	}
-	if len(r.maps[0]) < t.maxStride() {
-		r.grow()
+	if len(r.maps[0]) < t.maxStride {
+		r.maps = [2][]uint64{make([]uint64, t.maxStride), make([]uint64, t.maxStride)}
 	}
 	var rows [2 * MaxFieldBytes]int
 	lo, hi := 0, t.fields[0].bsize
@@ -84,74 +84,69 @@ func (r *Reader) Lookup(key []byte, now int64) (ID, bool) {
 	return 0, false
 }
 
-// maxStride is the length of bitmap that any field may need.
-func (t *Table) maxStride() int {
-	n := 0
-	for i := range t.fields {
-		n = max(n, t.fields[i].stride)
-	}
-	return n
-}
-
-func (r *Reader) grow() {
-	n := r.t.maxStride()
-	r.maps = [2][]uint64{make([]uint64, n), make([]uint64, n)}
-}
-
 // selectBuckets sets rows to the places in the lookup table of the buckets that
-// the field's value selects, and returns their number.
+// the field's value selects, most selective group first, and returns their
+// number.
 func (f *field) selectBuckets(data []byte, rows *[2 * MaxFieldBytes]int) int {
-	base := 0
 	if f.groupBits == 8 {
-		step := f.stride << 8
-		for g, b := range data {
-			rows[g] = base + int(b)*f.stride
-			base += step
+		for i, g := range f.order {
+			rows[i] = (int(g)<<8 + int(data[g])) * f.stride
 		}
-		return len(data)
+		return len(f.order)
 	}
-	step := f.stride << 4
-	for g, b := range data {
-		rows[2*g] = base + int(b>>4)*f.stride
-		rows[2*g+1] = base + step + int(b&15)*f.stride
-		base += 2 * step
+	for i, g := range f.order {
+		v := data[g/2] >> (4 &^ (g << 2)) & 15
+		rows[i] = (int(g)<<4 + int(v)) * f.stride
 	}
-	return 2 * len(data)
+	return len(f.order)
 }
 
 // first intersects the selected buckets of the first field, where all rules are
 // allowed, and marks in fill the rules of the next field that remain. It returns
 // the range of words of fill that have bits; empty if nothing matches.
+//
+// Up to four buckets are intersected in blocks of four words, as most words turn
+// out empty; the other buckets are only looked at where a bit is left.
 func (f *field) first(rows []int, fill []uint64) (lo, hi int) {
 	lo = len(fill)
 	n := f.bsize
 	a := f.lt[rows[0]:][:n]
 	b, c, d := a, a, a
-	switch {
-	case len(rows) >= 4:
-		b, c, d = f.lt[rows[1]:][:n], f.lt[rows[2]:][:n], f.lt[rows[3]:][:n]
-		rows = rows[4:]
-	case len(rows) == 3:
-		b, c = f.lt[rows[1]:][:n], f.lt[rows[2]:][:n]
-		rows = nil
-	case len(rows) == 2:
+	if len(rows) >= 2 {
 		b = f.lt[rows[1]:][:n]
-		rows = nil
-	default:
-		rows = nil
 	}
-	for k := range a {
-		w := a[k] & b[k] & c[k] & d[k]
-		if w == 0 {
+	if len(rows) >= 4 {
+		c, d = f.lt[rows[2]:][:n], f.lt[rows[3]:][:n]
+		rows = rows[4:]
+	} else {
+		rows = rows[min(2, len(rows)):]
+	}
+	two := &c[0] == &a[0]
+	for k := 0; k+4 <= n; k += 4 {
+		var w [4]uint64
+		pa, pb := a[k:k+4:k+4], b[k:k+4:k+4]
+		if two {
+			w[0], w[1], w[2], w[3] = pa[0]&pb[0], pa[1]&pb[1], pa[2]&pb[2], pa[3]&pb[3]
+		} else {
+			pc, pd := c[k:k+4:k+4], d[k:k+4:k+4]
+			w[0], w[1] = pa[0]&pb[0]&pc[0]&pd[0], pa[1]&pb[1]&pc[1]&pd[1]
+			w[2], w[3] = pa[2]&pb[2]&pc[2]&pd[2], pa[3]&pb[3]&pc[3]&pd[3]
+		}
+		if w[0]|w[1]|w[2]|w[3] == 0 {
 			continue
 		}
-		for _, row := range rows {
-			w &= f.lt[row+k]
-		}
-		for ; w != 0; w &= w - 1 {
-			m := f.mt[k*longBits+bits.TrailingZeros64(w)]
-			from, to := setRun(fill, m)
-			lo, hi = min(lo, from), max(hi, to)
+		for i, w := range w {
+			if w == 0 {
+				continue
+			}
+			for _, row := range rows {
+				w &= f.lt[row+k+i]
+			}
+			for ; w != 0; w &= w - 1 {
+				m := f.mt[(k+i)*longBits+bits.TrailingZeros64(w)]
+				from, to := setRun(fill, m)
+				lo, hi = min(lo, from), max(hi, to)
+			}
 		}
 	}
 	return lo, hi

@@ -48,6 +48,7 @@ func (t *Table) drop(rules *[MaxFields]mapping) {
 		}
 		t.fields[i].cut(int(rules[i].to), int(rules[i].n), toOffset)
 	}
+	t.settle()
 }
 
 // Collect drops the elements that have expired by now and calls fn, if not nil,

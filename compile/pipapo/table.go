@@ -14,12 +14,13 @@ type ID uint32
 // table, so it needs exclusive use, too; a Reader has its own and any number of
 // them may look up at the same time.
 type Table struct {
-	fields   []field
-	keyBytes int
-	bsizeMax int // highest bucket size that ever was, in longs: the kernel's scratch
-	elems    []element
-	free     []ID
-	count    int
+	fields    []field
+	keyBytes  int
+	bsizeMax  int // highest bucket size that ever was, in longs: the kernel's scratch
+	maxStride int // length of bitmap that any field may need
+	elems     []element
+	free      []ID
+	count     int
 	// timed counts elements with an expiry; with none, lookups skip the check.
 	timed  int
 	reader Reader
@@ -177,7 +178,17 @@ func (t *Table) Insert(start, end []byte, now int64) (ID, error) {
 		t.bsizeMax = max(t.bsizeMax, f.bsize)
 	}
 	t.mapRules(&rules, id)
+	t.settle()
 	return id, nil
+}
+
+// settle prepares lookups after a change.
+func (t *Table) settle() {
+	t.maxStride = 0
+	for i := range t.fields {
+		t.maxStride = max(t.maxStride, t.fields[i].stride)
+		t.fields[i].sortGroups()
+	}
 }
 
 // clash tells a duplicate of an element from an overlap with it.

@@ -139,15 +139,34 @@ func (s Shape) Elements() *Set {
 	return set
 }
 
-// Random makes n elements of a random IPv4 range of 1 to 256 addresses and a
-// random range of up to 5000 ports. A few of 100,000 may overlap with others.
+// Random makes n elements of a random IPv4 range of 1 to 256 addresses at any
+// start, disjoint from the others, and a random range of up to 5000 ports.
 func Random(n int, seed uint64) *Set {
 	r := rand.New(rand.NewPCG(seed, 1))
 	set := newSet(fmt.Sprintf("random net,port %d", n), []Column{Net, Port}, n)
+	// used holds the ranges by their first and last block of 256 addresses.
+	used := make(map[uint32][][2]uint32)
+	free := func(first, last uint32) bool {
+		for _, block := range []uint32{first >> 8, last >> 8} {
+			for _, u := range used[block] {
+				if first <= u[1] && u[0] <= last {
+					return false
+				}
+			}
+		}
+		used[first>>8] = append(used[first>>8], [2]uint32{first, last})
+		if last>>8 != first>>8 {
+			used[last>>8] = append(used[last>>8], [2]uint32{first, last})
+		}
+		return true
+	}
 	for i := range n {
 		lo, hi := set.Element(i)
 		size := uint32(1) << r.IntN(9)
 		addr := 1<<24 + r.Uint32N(222<<24-256)
+		for !free(addr, addr+size-1) {
+			addr = 1<<24 + r.Uint32N(222<<24-256)
+		}
 		binary.BigEndian.PutUint32(lo, addr)
 		binary.BigEndian.PutUint32(hi, addr+size-1)
 		width := r.Uint32N(5000)

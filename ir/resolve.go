@@ -25,13 +25,18 @@ type resolver struct {
 	diags diag.List
 	out   *Ruleset
 	scope *scope
+	// bound gives the definition of every `$name`, by the place of the `$`.
+	bound map[diag.Pos]*parser.Define
 }
 
 // Resolve checks and types a parsed file and applies its commands to an empty
 // ruleset. The Ruleset is complete only when no diagnostic is an error.
 func Resolve(f *parser.File, opt Options) (*Ruleset, []diag.Diagnostic) {
 	r := &resolver{opt: opt, files: f.Files, out: &Ruleset{Files: f.Files}}
-	r.scope = &scope{}
+	r.bindVariables(f.Items)
+	if r.diags.HasErrors() {
+		return r.out, r.diags.All
+	}
 	r.items(f.Items)
 	return r.out, r.diags.All
 }

@@ -69,7 +69,7 @@ func (t *Table) firstOverlap(keys []byte, now int64) int {
 	for i := range t.fields {
 		f := &t.fields[i]
 		o.add(all, func(i int) (lo, hi value) {
-			k := keys
+			var k []byte
 			if i < len(old) {
 				k = old[i]
 			} else {

@@ -46,11 +46,6 @@ func (f *field) bucket(g, v int) []uint64 {
 // buckets is the number of buckets of the table.
 func (f *field) buckets() int { return f.groups << f.groupBits }
 
-// setBit sets a rule's bit in the bucket of group g's value v
-// (pipapo_bucket_set).
-func (f *field) setBit(rule, g, v int) {
-	f.lt[(g<<f.groupBits+v)*f.stride+rule/longBits] |= 1 << (rule % longBits)
-}
 
 // setStride moves all buckets to a new distance, which must hold the rules.
 func (f *field) setStride(stride int) {

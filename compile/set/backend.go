@@ -1,0 +1,107 @@
+package set
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nftc/nftc/compile/bytecode"
+)
+
+// Backend is a way to store elements for evaluation.
+type Backend uint8
+
+// The back ends. Auto lets Build choose.
+const (
+	Auto      Backend = iota
+	Hash              // exact keys, open addressing
+	Intervals         // sorted points with binary search
+	Bitmap            // keys of one or two bytes: bitmap of changes, counted by rank
+	Pipapo            // concatenated ranges
+	Linear            // one element after the other: the reference
+)
+
+var backendNames = [...]string{
+	Auto: "auto", Hash: "hash", Intervals: "intervals", Bitmap: "bitmap", Pipapo: "pipapo", Linear: "linear",
+}
+
+// String is the name that --set-backend takes.
+func (b Backend) String() string {
+	if int(b) < len(backendNames) {
+		return backendNames[b]
+	}
+	return fmt.Sprintf("backend %d", uint8(b))
+}
+
+// ParseBackend reads a back end's name.
+func ParseBackend(name string) (Backend, error) {
+	for b, n := range backendNames {
+		if n == name {
+			return Backend(b), nil
+		}
+	}
+	return Auto, fmt.Errorf("unknown set back end %q, want one of %s", name, strings.Join(backendNames[:], ", "))
+}
+
+// Backends lists those that can be chosen, without Auto.
+func Backends() []Backend { return []Backend{Hash, Intervals, Bitmap, Pipapo, Linear} }
+
+// shape is what a back end must cope with.
+type shape struct {
+	klen     int
+	interval bool // start and end points
+	ranges   bool // concatenated ranges
+	dynamic  bool // packets add and delete elements
+}
+
+func shapeOf(s *bytecode.Set) shape {
+	interval := s.Flags&bytecode.SetInterval != 0
+	concat := len(s.Key) > 1
+	return shape{
+		klen:     s.KeyLen(),
+		interval: interval && !concat,
+		ranges:   interval && concat,
+		dynamic:  s.Flags&bytecode.SetEval != 0,
+	}
+}
+
+// Suits tells whether a back end can hold the set, else why not.
+func (b Backend) Suits(s *bytecode.Set) (bool, string) {
+	sh := shapeOf(s)
+	switch b {
+	case Hash:
+		if sh.interval || sh.ranges {
+			return false, "holds exact keys only"
+		}
+	case Intervals:
+		if !sh.interval {
+			return false, "holds intervals of one field only"
+		}
+	case Bitmap:
+		if sh.klen > 2 || sh.ranges {
+			return false, "holds keys of one or two bytes only"
+		}
+		if sh.dynamic {
+			return false, "is built once, packets change this set"
+		}
+	case Pipapo:
+		if !sh.ranges {
+			return false, "holds concatenated ranges only"
+		}
+	}
+	return true, ""
+}
+
+// choose picks the offline plan's back end and says why.
+func choose(s *bytecode.Set) (Backend, string) {
+	sh := shapeOf(s)
+	switch {
+	case sh.ranges:
+		return Pipapo, "concatenated ranges"
+	case sh.klen <= 2 && !sh.dynamic:
+		return Bitmap, "keys of at most two bytes: one word and one count per lookup"
+	case sh.interval:
+		return Intervals, "intervals of one field"
+	default:
+		return Hash, "exact keys"
+	}
+}

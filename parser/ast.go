@@ -114,6 +114,8 @@ type Command struct {
 	// Args are the remaining words of commands that change nothing
 	// (list, monitor, …).
 	Args []Name
+	// Describe is what `describe` asks about.
+	Describe Expr
 }
 
 // Number is an integer as written, after a keyword.
@@ -238,7 +240,9 @@ type Word struct {
 // `counter x packets 0 bytes 0`. Which fields are used depends on the kind.
 type ObjectBlock struct {
 	Node
-	Items []Item // *Include, *Define, *CommentStmt, *Property, *SetStmt
+	// Inline: written without braces, `counter x packets 0 bytes 0`.
+	Inline bool
+	Items  []Item // *Include, *Define, *CommentStmt, *Property, *SetStmt
 }
 
 // Property is a property of a named object: `packets 5 bytes 7` and

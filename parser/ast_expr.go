@@ -12,8 +12,10 @@ type Expr interface {
 // the type that is expected where it stands.
 type Symbol struct {
 	Node
-	Text   string
+	Text   string // without quotes and, for `[::1]`, without brackets
 	Quoted bool
+	Number bool // an integer: decimal, octal after 0, hex after 0x
+	Braced bool // written in brackets, `[::1]`
 }
 
 // Variable is `$name`.
@@ -76,9 +78,12 @@ type Elem struct {
 	Key  Expr
 	Data Expr // nil, or the right side; a *Verdict in verdict maps
 	Opts *ElemOpts
+	// DataOpts are options behind the data, which only statements that update a
+	// map may have.
+	DataOpts *ElemOpts
 }
 
-// ElemOpts are the options of an element, in front of and behind the colon.
+// ElemOpts are the options of an element, between its key and the colon.
 type ElemOpts struct {
 	Timeout *Name // `timeout 1h` as written
 	Expires *Name
@@ -123,6 +128,7 @@ type Exthdr struct {
 	Node
 	Header Name
 	Field  Name
+	Index  *Number // of `rt0 addr[1]` and `srh sid[1]`
 }
 
 // Option is a TCP, IP, SCTP chunk or DCCP option: `tcp option maxseg size`,

@@ -53,6 +53,7 @@ type ObjRef struct {
 type Quota struct {
 	Node
 	Over     bool
+	Until    bool // written, though it is what is meant without Over
 	Amount   Number
 	Unit     Name
 	Used     *Number
@@ -63,6 +64,7 @@ type Quota struct {
 type Limit struct {
 	Node
 	Over      bool
+	Until     bool // written, though it is what is meant without Over
 	Rate      Number
 	RateUnit  Name // bytes, kbytes, mbytes; empty for packets
 	Per       Name // second, minute, hour, day, week
@@ -88,8 +90,7 @@ type Last struct {
 type Log struct {
 	Node
 	Keyword    diag.Span // the word log
-	Prefix     *Name
-	PrefixExpr Expr // when it is a variable or built of several words
+	Prefix     *Name     // `$name` in it stands for what a definition gives
 	Level      *Name
 	Group      *Number
 	Snaplen    *Number
@@ -115,6 +116,8 @@ type NAT struct {
 	Prefix   bool
 	Interval bool
 	AddrPort bool
+	To       bool // the word `to` was written
+	Colon    bool // `to :PORT` of redirect and masquerade
 	Addr     Expr
 	Port     Expr
 	Flags    []Name
@@ -153,8 +156,10 @@ type Fwd struct {
 // Queue is `queue [flags …] [to X]` and `queue [num N[-M]] [flags]`.
 type Queue struct {
 	Node
-	Num   Expr
-	Flags []Name
+	Num        Expr
+	Flags      []Name
+	To         bool // `to X`, not `num X`
+	FlagsFirst bool // `flags F` in front
 }
 
 // Notrack is `notrack`.
@@ -163,6 +168,7 @@ type Notrack struct{ Node }
 // FlowAdd is `flow add @ft` (and `flow offload @ft`).
 type FlowAdd struct {
 	Node
+	Verb      Name // add or offload
 	Flowtable Name
 }
 
@@ -173,6 +179,7 @@ type SetUpdate struct {
 	Op   string
 	Elem *Elem
 	Set  *SetRef
+	Var  *Variable // `$x` instead of `@set`
 	Old  bool
 }
 
@@ -182,6 +189,7 @@ type Meter struct {
 	Name Name
 	Size *Number
 	Elem *Elem
+	Stmt Stmt
 }
 
 // Reset is `reset tcp option X`.

@@ -91,6 +91,7 @@ type Log struct {
 	Node
 	Keyword    diag.Span // the word log
 	Prefix     *Name     // `$name` in it stands for what a definition gives
+	PrefixExpr Expr      // nil: for prefixes that are built of several parts
 	Level      *Name
 	Group      *Number
 	Snaplen    *Number

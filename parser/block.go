@@ -69,7 +69,10 @@ func (p *parser) blockItem(b *blockKind, list []Item) []Item {
 		case "include":
 			return append(list, p.include(b))
 		case "define", "redefine", "undefine":
-			return append(list, p.define())
+			if d := p.define(); d != nil {
+				list = append(list, d)
+			}
+			return list
 		}
 	}
 	if it := b.item(p); it != nil {

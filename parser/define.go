@@ -69,7 +69,7 @@ func (p *parser) define() Item {
 		p.separator(false)
 		if !top[d.Name.Text] {
 			p.errorf("unknown-identifier", d.Name.Span, "undefined symbol '%s'", clip(d.Name.Text))
-			return d
+			return nil
 		}
 		p.bind(d.Name.Text, false)
 		return d
@@ -80,7 +80,7 @@ func (p *parser) define() Item {
 	p.separator(false)
 	if d.Kind == DefineNew && top[d.Name.Text] && !p.opt.KeepIncludes {
 		p.errorf("redefinition", d.Name.Span, "redefinition of symbol '%s'", clip(d.Name.Text))
-		return d
+		return nil
 	}
 	p.bind(d.Name.Text, true)
 	return d

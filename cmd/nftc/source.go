@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sort"
+
+	"github.com/nftc/nftc/compile"
+	"github.com/nftc/nftc/compile/bytecode"
+	"github.com/nftc/nftc/internal/diag"
+	"github.com/nftc/nftc/ir"
+	"github.com/nftc/nftc/parser"
+)
+
+// stdinName is how messages call standard input, as nft's do.
+const stdinName = "/dev/stdin"
+
+// source is a ruleset file on its way through the stages.
+type source struct {
+	name    string
+	files   *diag.FileSet
+	tree    *parser.File
+	ruleset *ir.Ruleset // nil after errors in the syntax
+	diags   []diag.Diagnostic
+}
+
+func (s *source) hasErrors() bool {
+	for _, d := range s.diags {
+		if d.Severity == diag.Error {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *source) findings() []diag.Finding { return diag.Findings(s.files, s.diags) }
+
+// readInput reads a file, or standard input for "-". The error names the file.
+func (a *app) readInput(name string) (shown string, text []byte, err error) {
+	if name == "-" {
+		if a.stdinUsed {
+			return stdinName, nil, usageError{"standard input can be named only once"}
+		}
+		a.stdinUsed = true
+		text, err = io.ReadAll(a.stdin)
+		if err != nil {
+			err = fmt.Errorf("reading standard input: %w", err)
+		}
+		return stdinName, text, err
+	}
+	text, err = os.ReadFile(name)
+	return name, text, err
+}
+
+// parse reads and parses a ruleset file.
+func (a *app) parse(name string, opt parser.Options) (*source, error) {
+	shown, text, err := a.readInput(name)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{name: shown, files: new(diag.FileSet)}
+	s.tree, s.diags = parser.Parse(s.files, shown, string(text), opt)
+	return s, nil
+}
+
+// load reads, parses and resolves a ruleset file. The error is about reading;
+// what is wrong in the text stands in the source's diagnostics.
+func (a *app) load(name string) (*source, error) {
+	s, err := a.parse(name, parser.Options{
+		IncludePaths: a.global.Includepath,
+		ReadFile:     os.ReadFile,
+		Glob:         glob,
+		Defines:      a.global.Define,
+	})
+	if err != nil || s.hasErrors() {
+		return s, err
+	}
+	rs, ds := ir.Resolve(s.tree, ir.Options{
+		Interfaces:   a.interfaces(),
+		AnyInterface: a.global.Iface == nil,
+		TZOffset:     a.global.TZOffset,
+	})
+	s.ruleset, s.diags = rs, append(s.diags, ds...)
+	return s, nil
+}
+
+// interfaces are those of the command line and the loopback interface.
+func (a *app) interfaces() map[string]uint32 {
+	m := map[string]uint32{"lo": 1}
+	for name, index := range a.global.Iface {
+		m[name] = index
+	}
+	return m
+}
+
+// program loads and compiles a ruleset file. Errors in it are shown and become
+// errFinding.
+func (a *app) program(name string) (*source, *bytecode.Ruleset, error) {
+	s, err := a.load(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := a.show(s); err != nil {
+		return s, nil, err
+	}
+	return s, compile.Compile(s.ruleset), nil
+}
+
+// show writes the source's diagnostics to stderr; errFinding when one of them
+// is an error.
+func (a *app) show(s *source) error {
+	if err := diag.WriteText(a.stderr, s.findings(), a.textOptions()); err != nil {
+		return err
+	}
+	if s.hasErrors() {
+		return errFinding
+	}
+	return nil
+}
+
+// glob finds files as glob(3) does for includes, sorted by name.
+func glob(pattern string) ([]string, error) {
+	names, err := filepath.Glob(pattern)
+	sort.Strings(names)
+	return names, err
+}

@@ -2,9 +2,13 @@ module github.com/nftc/nftc
 
 go 1.26.0
 
-require github.com/owenrumney/go-sarif/v2 v2.3.3
+require (
+	github.com/alecthomas/kong v1.17.0
+	github.com/owenrumney/go-sarif/v2 v2.3.3
+	golang.org/x/term v0.48.0
+)
 
-require github.com/alecthomas/repr v0.5.2 // indirect
+require golang.org/x/sys v0.50.0 // indirect
 
 require (
 	github.com/alecthomas/participle/v2 v2.1.4

@@ -52,13 +52,13 @@ func TestWriteText(t *testing.T) {
 		{"letters of several bytes", "é «é» x", "r.nft:1:4: error: m; did you mean \"dport\"? [c]\n  |\n1 | é é x\n  |   ^\n"},
 		{"long line", "{ " + long + "«10.9.9.9», " + long, `r.nft:1:1003: error: m; did you mean "dport"? [c]
   |
-1 | …10.0.0.1, 10.0.0.1, 10.0.0.1, 10.9.9.9, 10.0.0.1, …
+1 | …10.0.0.1, 10.0.0.1, 10.0.0.1, 10.9.9.9, 10.0.0.1…
   |                                ^~~~~~~~
 `},
 		{"long mark", "a «" + long + "» b", `r.nft:1:3: error: m; did you mean "dport"? [c]
   |
-1 | a 10.0.0.1, 10.0.0.1, 10.0.0.1, 10.0.0.1, 10.0.0.1…
-  |   ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+1 | a 10.0.0.1, 10.0.0.1, 10.0.0.1, 10.0.0.1, 10.0.0.…
+  |   ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 `},
 	} {
 		var files diag.FileSet
@@ -80,15 +80,15 @@ func TestWriteTextNotesAndIncludes(t *testing.T) {
 	sp, f := mark(t, &files, "a.nft", "set «s» { }\nset s { }\n")
 	f.IncludedAt = at
 	var b bytes.Buffer
-	fs := diag.Findings(&files, []diag.Diagnostic{{Code: "c", Severity: diag.Warning, Span: f.Span(15, 16), Message: "m",
+	fs := diag.Findings(&files, []diag.Diagnostic{{Code: "c", Severity: diag.Warning, Span: f.Span(14, 15), Message: "m",
 		Notes: []diag.Note{{Span: sp, Message: "first here"}, {Message: "a hint"}}}, {Code: "d", Message: "nowhere"}})
 	if err := diag.WriteText(&b, fs, diag.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	want := `a.nft:2:4: warning: m [c]
+	want := `a.nft:2:5: warning: m [c]
   |
 2 | set s { }
-  |    ^
+  |     ^
   = included from main.nft:1:1
 a.nft:1:5: note: first here
   |

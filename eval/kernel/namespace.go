@@ -135,3 +135,5 @@ func (d *device) write(frame []byte) error {
 	_, err := unix.Write(d.fd, frame)
 	return err
 }
+
+func isUnavailable(err error) bool { return errors.Is(err, ErrUnavailable) }

@@ -13,6 +13,10 @@ const (
 	EINVAL    Errno = 22 // wrong key length, or a field's start is above its end
 	ENOSPC    Errno = 28 // a field holds the highest number of rules
 	ENOTEMPTY Errno = 39 // partial overlap with an element
+
+	// Those that only other parts of the kernel's set code give.
+	ENFILE     Errno = 23 // more elements than the set's size
+	EOPNOTSUPP Errno = 95 // no back end fits the set
 )
 
 // String gives the symbolic name.
@@ -30,6 +34,10 @@ func (e Errno) String() string {
 		return "ENOSPC"
 	case ENOTEMPTY:
 		return "ENOTEMPTY"
+	case ENFILE:
+		return "ENFILE"
+	case EOPNOTSUPP:
+		return "EOPNOTSUPP"
 	default:
 		return fmt.Sprintf("errno %d", int(e))
 	}

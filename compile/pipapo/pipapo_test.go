@@ -519,7 +519,7 @@ func TestLookupDoesNotAllocate(t *testing.T) {
 }
 
 func TestErrnoNames(t *testing.T) {
-	for _, e := range []Errno{ENOENT, ENOMEM, EEXIST, EINVAL, ENOSPC, ENOTEMPTY} {
+	for _, e := range []Errno{ENOENT, ENOMEM, EEXIST, EINVAL, ENOSPC, ENOTEMPTY, ENFILE, EOPNOTSUPP} {
 		if e.String() == "" || e.String()[0] != 'E' || (&InsertError{Errno: e}).Error() == "" {
 			t.Errorf("%d", int(e))
 		}

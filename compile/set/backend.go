@@ -53,13 +53,16 @@ type shape struct {
 	dynamic  bool // packets add and delete elements
 }
 
+// shapeOf follows the kernel's choice: with policy memory and a size, a set of
+// exact keys may end up in rbtree, which takes each key for the start of an
+// interval.
 func shapeOf(s *bytecode.Set) shape {
-	interval := s.Flags&bytecode.SetInterval != 0
 	concat := len(s.Key) > 1
+	kernel, _ := kernelSetOf(s, true).choose()
 	return shape{
 		klen:     s.KeyLen(),
-		interval: interval && !concat,
-		ranges:   interval && concat,
+		interval: kernel == KernelRBTree || s.Flags&bytecode.SetInterval != 0 && !concat,
+		ranges:   s.Flags&bytecode.SetInterval != 0 && concat,
 		dynamic:  s.Flags&bytecode.SetEval != 0,
 	}
 }

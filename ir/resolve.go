@@ -27,16 +27,29 @@ type resolver struct {
 	scope *scope
 	// bound gives the definition of every `$name`, by the place of the `$`.
 	bound map[diag.Pos]*parser.Define
+	// cache is what nft knows of tables at this point of the evaluation.
+	cache map[tableKey]*tableCache
+	// at is the command being evaluated: where steps of anonymous sets and
+	// chains go.
+	at      where
+	setID   uint32
+	chainID uint32
+	slab    slab
 }
 
 // Resolve checks and types a parsed file and applies its commands to an empty
 // ruleset. The Ruleset is complete only when no diagnostic is an error.
 func Resolve(f *parser.File, opt Options) (*Ruleset, []diag.Diagnostic) {
 	r := &resolver{opt: opt, files: f.Files, out: &Ruleset{Files: f.Files}}
+	r.cache = make(map[tableKey]*tableCache)
 	r.bindVariables(f.Items)
 	if r.diags.HasErrors() {
 		return r.out, r.diags.All
 	}
 	r.items(f.Items)
+	if r.diags.HasErrors() {
+		return r.out, r.diags.All
+	}
+	r.commit()
 	return r.out, r.diags.All
 }

@@ -31,6 +31,17 @@ type Step struct {
 	Flowtable *Flowtable
 	Position  *Rule
 	Span      diag.Span
+
+	// Name is what the step deletes, or the new name of a chain (Rename).
+	Name    string
+	ObjType bytecode.ObjectType
+	Rename  bool
+	// Handle is a rule's or object's number as written; 0 when none was.
+	Handle uint64
+	// OnlyFamily limits a flush of the ruleset to Family.
+	OnlyFamily bool
+	// TableSpan, NameSpan and HandleSpan locate the names for messages.
+	TableSpan, NameSpan, HandleSpan diag.Span
 }
 
 // Table is one table.
@@ -60,6 +71,10 @@ type Chain struct {
 	Span    diag.Span
 	// PrioritySpan etc. locate the parts of the definition for messages.
 	HookSpan, PrioritySpan, PolicySpan diag.Span
+	TypeSpan, DevicesSpan, DefSpan     diag.Span
+	// PolicyOnly and DevicesOnly mark definitions that state nothing else:
+	// they can only change an existing base chain.
+	PolicyOnly, DevicesOnly bool
 }
 
 // Rule is a rule with its statements in order; implicit dependencies are
@@ -92,6 +107,7 @@ type Set struct {
 	Size         uint32
 	// DescSize is the size told to the kernel when none was stated: that of
 	// a constant anonymous set.
+	DescSize  uint32
 	Policy    bytecode.SetPolicy
 	PolicySet bool
 	AutoMerge bool
@@ -100,7 +116,30 @@ type Set struct {
 	// Elements after normalisation, in the order in which nft sends them.
 	Elements []Element
 	Span     diag.Span
+
+	// KeyFields and DataFields are the parts of key and data, one for what is
+	// no concatenation, in the byte order in which the set holds them.
+	KeyFields, DataFields []SetField
+
+	// init are the elements that nft's cache has, for intervals that later
+	// commands add or delete; hasInit tells an empty list from none.
+	init    []Element
+	hasInit bool
+	// broken marks a set whose elements had errors.
+	broken bool
+	// stepAt is the index of the step that sends init, plus one.
+	stepAt int
 }
+
+// SetField is one part of a set's key or data.
+type SetField struct {
+	Type  *Datatype
+	Order ByteOrder
+	Bits  int
+}
+
+// Len returns the length in bytes.
+func (f SetField) Len() int { return (f.Bits + 7) / 8 }
 
 // Element is one element of a set. From and To are the key as it lies in a
 // register (fields of a concatenation padded to four bytes, each in the order
@@ -110,9 +149,11 @@ type Set struct {
 type Element struct {
 	From, To []byte
 	Catchall bool
-	Data     *ElementData
-	Opts     *ElementOpts
-	Span     diag.Span
+	// kernel and remove are nft's EXPR_F_KERNEL and EXPR_F_REMOVE.
+	kernel, remove bool
+	Data           *ElementData
+	Opts           *ElementOpts
+	Span           diag.Span
 }
 
 // ElementData is the right side of a map element, evaluated.
@@ -152,4 +193,5 @@ type Flowtable struct {
 	Flags    uint32
 	Handle   uint64
 	Span     diag.Span
+	HookSpan diag.Span
 }

@@ -31,10 +31,10 @@ type resolver struct {
 	cache map[tableKey]*tableCache
 	// at is the command being evaluated: where steps of anonymous sets and
 	// chains go.
-	at      where
-	setID   uint32
-	chainID uint32
-	slab    slab
+	at       where
+	setCount uint32
+	chainID  uint32
+	slab     slab
 }
 
 // Resolve checks and types a parsed file and applies its commands to an empty

@@ -36,6 +36,9 @@ type Step struct {
 	Name    string
 	ObjType bytecode.ObjectType
 	Rename  bool
+	// Declared marks the elements of a set's own definition; Internal steps
+	// that nft adds to a command (auto-merge).
+	Declared, Internal bool
 	// Handle is a rule's or object's number as written; 0 when none was.
 	Handle uint64
 	// OnlyFamily limits a flush of the ruleset to Family.
@@ -160,6 +163,7 @@ type Element struct {
 type ElementData struct {
 	Expr  Expr   // *Value, *Concat, *RangeValue, *Verdict, *ObjectName, …
 	Value []byte // the bytes in register layout for value maps
+	to    []byte // upper ends of ranges, until they are known to be needed
 }
 
 // ElementOpts are timeout, counters and so on of an element.

@@ -15,6 +15,9 @@ type compiler struct {
 	chains map[*ir.Chain]*bytecode.Chain
 	rules  map[*ir.Rule]*bytecode.Rule
 	sets   map[*ir.Set]*bytecode.Set
+
+	objects    map[*ir.Object]*bytecode.Object
+	flowtables map[*ir.Flowtable]*bytecode.Flowtable
 }
 
 // Compile turns a resolved ruleset (without errors) into a program.
@@ -25,6 +28,9 @@ func Compile(in *ir.Ruleset) *bytecode.Ruleset {
 		chains: make(map[*ir.Chain]*bytecode.Chain),
 		rules:  make(map[*ir.Rule]*bytecode.Rule),
 		sets:   make(map[*ir.Set]*bytecode.Set),
+
+		objects:    make(map[*ir.Object]*bytecode.Object),
+		flowtables: make(map[*ir.Flowtable]*bytecode.Flowtable),
 	}
 	c.steps()
 	return c.out

@@ -331,6 +331,10 @@ func (r *resolver) addRule(w where, ch *Chain, pr *parser.Rule, at ruleStep) {
 			if ref == nil {
 				return
 			}
+			if ref.ID == 0 {
+				r.ruleRefs++
+				ref.ID = r.ruleRefs
+			}
 			s.Position = ref
 		case p.Handle != nil:
 			s.Handle, s.HandleSpan = p.Handle.Value, p.Handle.Span

@@ -34,6 +34,7 @@ type resolver struct {
 	at       where
 	setCount uint32
 	chainID  uint32
+	ruleRefs uint32
 	slab     slab
 }
 

@@ -83,8 +83,10 @@ type Chain struct {
 // Rule is a rule with its statements in order; implicit dependencies are
 // statements of their own (Match.Implicit).
 type Rule struct {
-	Chain   *Chain
-	Handle  uint64
+	Chain  *Chain
+	Handle uint64
+	// ID is not 0 for a rule that another of the file is placed beside by index.
+	ID      uint32
 	Stmts   []Stmt
 	Comment string
 	Span    diag.Span

@@ -154,7 +154,9 @@ type Base struct {
 type Rule struct {
 	// Handle is the kernel's number as it would be after loading into an
 	// empty ruleset.
-	Handle   uint64
+	Handle uint64
+	// ID is not 0 for a rule that another of the transaction is placed beside.
+	ID       uint32
 	Instrs   []Instr
 	Spans    []diag.Span // the source of each instruction; same length as Instrs, or nil
 	Userdata []byte
@@ -209,8 +211,13 @@ type Set struct {
 	ObjType  ObjectType
 	Timeout  time.Duration
 	GC       time.Duration
-	Size     uint32 // 0 when not stated and not computed
-	Policy   SetPolicy
+	Size     uint32 // 0 when not stated
+	// DescSize is the number of elements that nft tells the kernel to expect of
+	// a set without a stated size.
+	DescSize uint32
+	// DataInterval: Data holds the lower ends, then the upper ends of ranges.
+	DataInterval bool
+	Policy       SetPolicy
 	// PolicySet tells whether a policy was stated.
 	PolicySet bool
 	Exprs     []Instr // stateful expressions that every new element gets
@@ -384,6 +391,14 @@ type Op struct {
 	// (add) or start (insert).
 	Position *Rule
 	Span     diag.Span
+	// Name is what a delete names, or the new name of a chain (Rename).
+	Name    string
+	ObjType ObjectType
+	Rename  bool
+	// Handle is a rule's or object's number as written, 0 when none was.
+	Handle uint64
+	// OnlyFamily limits a flush of the ruleset to Family.
+	OnlyFamily bool
 }
 
 // OpFlags modify a message.

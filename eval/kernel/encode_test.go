@@ -32,11 +32,11 @@ func inNamespace(t *testing.T, f func() error) {
 
 func TestGuardLoads(t *testing.T) {
 	inNamespace(t, func() error {
-		d, err := newDevice("eth0", false, [6]byte{2, 0, 0, 0, 0, 1})
+		d, err := newDevice("eth0", false, [6]byte{2, 0, 0, 0, 0, 1}, 0)
 		if err != nil {
 			return err
 		}
-		out, err := newDevice("eth1", false, [6]byte{2, 0, 0, 0, 0, 2})
+		out, err := newDevice("eth1", false, [6]byte{2, 0, 0, 0, 0, 2}, 0)
 		if err != nil {
 			return err
 		}

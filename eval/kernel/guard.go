@@ -54,7 +54,8 @@ func guard(ingress []string) *bytecode.Ruleset {
 		{Family: bytecode.FamilyARP, Name: guardTable, Chains: []*bytecode.Chain{
 			chain("pre", bytecode.HookInput, math.MinInt32, bytecode.Accept, trace)}},
 		{Family: bytecode.FamilyBridge, Name: guardTable, Chains: []*bytecode.Chain{
-			chain("pre", bytecode.HookPrerouting, math.MinInt32, bytecode.Accept, trace)}},
+			chain("pre", bytecode.HookPrerouting, math.MinInt32, bytecode.Accept, trace),
+			chain("post", bytecode.HookPostrouting, math.MaxInt32, bytecode.Accept, accept)}},
 	}}
 	nd := &bytecode.Table{Family: bytecode.FamilyNetdev, Name: guardTable}
 	for i, dev := range ingress {

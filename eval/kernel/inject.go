@@ -91,6 +91,30 @@ func routes(trip Trip, in []*device, out *device) error {
 	return nil
 }
 
+// bridgeName is the bridge of a TripBridge.
+const bridgeName = "br0"
+
+// bridge makes the two devices ports of a bridge that floods: no snooping.
+// Without STP a port forwards at once (br_make_forwarding).
+func bridge(ports ...*device) error {
+	br := &netlink.Bridge{LinkAttrs: netlink.NewLinkAttrs()}
+	br.Name = bridgeName
+	off := false
+	br.MulticastSnooping = &off
+	if err := netlink.LinkAdd(br); err != nil {
+		return fmt.Errorf("kernel: bridge: %w", err)
+	}
+	for _, p := range ports {
+		if err := netlink.LinkSetMaster(p.link, br); err != nil {
+			return fmt.Errorf("kernel: bridge port %s: %w", p.name, err)
+		}
+	}
+	if err := netlink.LinkSetUp(br); err != nil {
+		return fmt.Errorf("kernel: bridge: %w", err)
+	}
+	return nil
+}
+
 // rawSockets send packets with their own IP header.
 type rawSockets struct{ fd4, fd6 int }
 

@@ -34,11 +34,19 @@ func enterNamespace() error {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	for _, kv := range sysctls {
-		// /proc/sys/net is that of the calling task's namespace.
-		err := os.WriteFile("/proc/sys/net/"+kv[0], []byte(kv[1]), 0)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		if err := sysctl(kv[0], kv[1]); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// sysctl sets a value below net. /proc/sys/net is that of the calling task's
+// namespace. What this kernel does not have is left alone.
+func sysctl(key, value string) error {
+	err := os.WriteFile("/proc/sys/net/"+key, []byte(value), 0)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return nil
 }
@@ -75,6 +83,8 @@ type device struct {
 	index int
 	fd    int
 	tun   bool // no link layer header
+	mac   [6]byte
+	link  netlink.Link
 }
 
 // mtu is what a TAP can hold; a smaller one drops large packets before the
@@ -87,9 +97,12 @@ type ifreqFlags struct {
 	_     [22]byte
 }
 
+// tunSetIfIndex is TUNSETIFINDEX of linux/if_tun.h.
+const tunSetIfIndex = 0x400454da
+
 // newDevice creates a TAP (or TUN) device, names it and brings it up without
 // ARP, so that packets leave it without asking for neighbours.
-func newDevice(name string, tun bool, mac [6]byte) (*device, error) {
+func newDevice(name string, tun bool, mac [6]byte, index uint32) (*device, error) {
 	if len(name) >= unix.IFNAMSIZ || name == "" {
 		return nil, fmt.Errorf("kernel: %q is no interface name", name)
 	}
@@ -103,6 +116,12 @@ func newDevice(name string, tun bool, mac [6]byte) (*device, error) {
 	if tun {
 		req.flags = unix.IFF_TUN | unix.IFF_NO_PI
 	}
+	if index != 0 {
+		if err := unix.IoctlSetPointerInt(fd, tunSetIfIndex, int(index)); err != nil {
+			unix.Close(fd)
+			return nil, fmt.Errorf("kernel: device %s: index %d: %w", name, index, err)
+		}
+	}
 	if _, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TUNSETIFF, uintptr(unsafe.Pointer(&req))); e != 0 {
 		unix.Close(fd)
 		return nil, fmt.Errorf("kernel: device %s: %w", name, e)
@@ -112,7 +131,7 @@ func newDevice(name string, tun bool, mac [6]byte) (*device, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kernel: device %s: %w", name, err)
 	}
-	d.index = link.Attrs().Index
+	d.index, d.link, d.mac = link.Attrs().Index, link, mac
 	if !tun {
 		if err := netlink.LinkSetHardwareAddr(link, mac[:]); err != nil {
 			return nil, fmt.Errorf("kernel: device %s: %w", name, err)
@@ -128,6 +147,15 @@ func newDevice(name string, tun bool, mac [6]byte) (*device, error) {
 		return nil, fmt.Errorf("kernel: device %s: %w", name, err)
 	}
 	return d, nil
+}
+
+// setMAC gives the device another address.
+func (d *device) setMAC(mac [6]byte) error {
+	if err := netlink.LinkSetHardwareAddr(d.link, mac[:]); err != nil {
+		return fmt.Errorf("kernel: device %s: address: %w", d.name, err)
+	}
+	d.mac = mac
+	return nil
 }
 
 // write injects one frame (TAP) or IP packet (TUN).

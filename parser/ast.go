@@ -8,6 +8,8 @@ type File struct {
 	Source   *diag.File // the file that was named; included ones are in Files
 	Items    []Item
 	Comments []Comment
+
+	marks []placedMark // of Source, for Format
 }
 
 // Comment is a `# …` comment with its text, without the newline.

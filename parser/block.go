@@ -49,6 +49,7 @@ func init() {
 // block parses `{ … }`.
 func (p *parser) block(b *blockKind) []Item {
 	open := p.tok
+	p.note(open.pos, markBlock)
 	p.enter()
 	p.want('{')
 	list := p.items(b, nil)
@@ -205,8 +206,10 @@ func (p *parser) chainItem() Item {
 	start := p.tok.pos
 	switch p.word() {
 	case "type":
+		p.note(start, markSemicolon)
 		return p.done(p.hookSpec())
 	case "policy":
+		p.note(start, markSemicolon)
 		p.next()
 		s := &PolicySpec{}
 		if p.at('$') {
@@ -276,6 +279,7 @@ func (p *parser) priority() Expr {
 	case p.at('$'):
 		return p.variable()
 	case p.at('-'):
+		p.note(start, markUnary)
 		p.next()
 		if p.tok.kind != tokNumber {
 			p.unexpected("number")
@@ -294,6 +298,7 @@ func (p *parser) priority() Expr {
 	if !p.at('+') && !p.at('-') {
 		return x
 	}
+	p.note(p.tok.pos, markSpaced)
 	b := &Binary{Op: p.tok.text, OpSpan: p.spanOf(&p.tok), X: x}
 	p.next()
 	if p.tok.kind != tokNumber {

@@ -197,6 +197,7 @@ func (p *parser) ctTimeoutItem() Item {
 	if p.gotWord("policy") {
 		p.want('=')
 		at := p.tok.pos
+		p.note(at, markOneLine)
 		p.enter()
 		p.want('{')
 		lit := &SetLit{}

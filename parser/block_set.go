@@ -95,6 +95,7 @@ func (p *parser) setType(isMap bool) *SetType {
 		t.Node = p.node(start)
 		return t
 	}
+	p.note(p.tok.pos, markSpaced)
 	p.want(':')
 	switch w := p.word(); w {
 	case "counter", "quota", "limit", "secmark", "synproxy":

@@ -2,32 +2,81 @@ package parser
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// TestCorpus: what nft loads must parse, what its grammar refuses must be
-// refused, for every public ruleset that the manifest lists.
+// TestCorpus: what nft's parser takes must parse, what it refuses must be
+// refused, and at the same place, for every public ruleset of the manifest.
 func TestCorpus(t *testing.T) {
 	dir := sharedDir(t, "corpus", "rulesets")
-	files, _ := filepath.Glob(filepath.Join(dir, "*.nft"))
-	var ok, bad int
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
+	manifest, err := os.ReadFile(filepath.Join(dir, "manifest.jsonl"))
+	if err != nil {
+		t.Skipf("shared data is absent: %v", err)
+	}
+	var n, wrong, refused, place int
+	for line := range strings.Lines(string(manifest)) {
+		var r struct {
+			File  string
+			Error string `json:"nft_error"`
+			RC    int    `json:"nft_rc"`
+		}
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatal(err)
 		}
-		tree, ds := parseText(f, string(text))
-		if len(ds) == 0 {
-			ok++
-		} else {
-			bad++
-			t.Logf("%s", firstError(tree, ds))
+		text, err := os.ReadFile(filepath.Join(dir, r.File))
+		if err != nil {
+			continue
+		}
+		n++
+		tree, ds := parseText(r.File, string(text))
+		got := firstError(tree, ds)
+		if !parserRefusal(r.Error) {
+			if len(ds) > 0 && !sameRefusal(r.Error) {
+				wrong++
+				t.Errorf("nft: %q, we say %s", r.Error, got)
+			}
+			continue
+		}
+		refused++
+		if got == "" {
+			wrong++
+			t.Errorf("not refused: %s", r.Error)
+			continue
+		}
+		where := positionOf(r.Error)
+		p := tree.Files.Position(ds[0].Span.Start)
+		if where != fmt.Sprintf("%d:%d", p.Line, p.Column) {
+			place++
+			t.Logf("other place: nft %s\n      we: %s", r.Error, got)
 		}
 	}
-	t.Logf("%d files parse, %d do not", ok, bad)
+	t.Logf("%d files, %d refused by nft's parser; judged wrong: %d; refused at another place: %d", n, refused, wrong, place)
+}
+
+// sameRefusal: errors that are no syntax errors and that the parser finds too.
+func sameRefusal(msg string) bool {
+	for _, s := range []string{"File not found", "unknown identifier", "redefinition", "too long", "unsupported xtables",
+		"unknown chain hook", "exceeds", "Not a regular file", "only specify this once", "unknown table option"} {
+		if strings.Contains(msg, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// positionOf returns LINE:COL of nft's `FILE:LINE:COL-COL: Error: …`.
+func positionOf(msg string) string {
+	head, _, _ := strings.Cut(msg, ": Error:")
+	parts := strings.Split(head, ":")
+	if len(parts) < 3 {
+		return ""
+	}
+	col, _, _ := strings.Cut(parts[len(parts)-1], "-")
+	return parts[len(parts)-2] + ":" + col
 }
 
 // TestCases: the files of the shared cases are accepted or refused as settled.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -111,7 +112,7 @@ func TestConformanceRulesets(t *testing.T) {
 }
 
 func conformance(t *testing.T, name string, record func([]byte) (id, text, check string)) {
-	var accepted, refused, wrong, parsedAll int
+	var accepted, refused, wrong, place, parsedAll int
 	gzLines(t, name, func(line []byte) {
 		id, text, check := record(line)
 		f, ds := parseText("/dev/stdin", text)
@@ -130,13 +131,16 @@ func conformance(t *testing.T, name string, record func([]byte) (id, text, check
 			if got == "" {
 				wrong++
 				t.Errorf("%s: nft says %s, we accept\n%s", id, check, clipTest(text))
+			} else if p := f.Files.Position(ds[0].Span.Start); positionOf(check) != fmt.Sprintf("%d:%d", p.Line, p.Column) {
+				place++
+				t.Logf("%s: other place: nft %s\n      we: %s", id, check, got)
 			}
 		default:
 			parsedAll++
 		}
 	})
-	t.Logf("%s: %d accepted by nft, %d refused by its grammar, %d of them judged wrong; %d refused by nft for other reasons",
-		filepath.Base(name), accepted, refused, wrong, parsedAll)
+	t.Logf("%s: %d accepted by nft, %d refused by its grammar, %d judged wrong, %d refused at another place; %d refused by nft for other reasons",
+		filepath.Base(name), accepted, refused, wrong, place, parsedAll)
 }
 
 func clipTest(s string) string {

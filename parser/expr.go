@@ -251,6 +251,7 @@ func (p *parser) initializer() Expr {
 	case p.at('@'):
 		return p.setRef()
 	case p.at('-'):
+		p.note(start, markUnary)
 		p.next()
 		if p.tok.kind != tokNumber {
 			p.unexpected("number")
@@ -324,9 +325,11 @@ func (p *parser) matchRHS() Expr {
 	} else if !p.at('/') {
 		return p.valueRest(start, x)
 	}
+	slash := p.tok.pos
 	if !single || !p.got('/') {
 		return x
 	}
+	p.note(slash, markSpaced)
 	at := p.tok.pos
 	y := p.basic(sideValue)
 	if !p.at(',') {

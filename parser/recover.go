@@ -21,6 +21,7 @@ func (p *parser) items(b *blockKind, list []Item) []Item {
 // item reads one item with its separator and catches its error.
 func (p *parser) item(b *blockKind, list []Item) (out []Item) {
 	out = list
+	p.note(p.tok.pos, markItem)
 	start, depth, scopes, file := p.tok.pos, p.depth, len(p.scopes), p.file
 	defer func() {
 		r := recover()

@@ -18,6 +18,7 @@ type cli struct {
 	Check   checkCmd   `cmd:"" help:"Report errors and likely mistakes."`
 	Compile compileCmd `cmd:"" help:"Print the bytecode as 'nft --debug=netlink -c -f' does."`
 	List    listCmd    `cmd:"" help:"Print the ruleset as 'nft -s list ruleset' does after loading it."`
+	Fmt     fmtCmd     `cmd:"" help:"Format rulesets; comments are kept."`
 	Sets    setsCmd    `cmd:"" help:"Show how the kernel and nftc store each set."`
 	Explain explainCmd `cmd:"" help:"Print the documentation of a diagnostic."`
 }

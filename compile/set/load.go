@@ -59,6 +59,8 @@ type Loader struct {
 	short *wordHash
 	long  *bytesHash
 	tree  *rbtree
+	// sorted is the only message so far, of ascending points: not yet in the tree.
+	sorted []bytecode.Element
 	// ranges holds pipapo's elements; pairs finds one by both keys, byID by its ID.
 	ranges *pipapo.Table
 	pairs  *bytesHash
@@ -75,7 +77,7 @@ func NewLoader(s *bytecode.Set) (*Loader, error) {
 		return nil, &LoadError{Errno: pipapo.EOPNOTSUPP, Cause: pipapo.EOPNOTSUPP}
 	case KernelRBTree:
 		l.max *= 2 // nft_rbtree_ksize
-		l.tree = &rbtree{anonymous: s.Flags&bytecode.SetAnonymous != 0, cookie: -1}
+		l.tree = newRBTree(s.Flags&bytecode.SetAnonymous != 0)
 	case KernelPipapo, KernelPipapoAVX2:
 		table, err := pipapo.New(fieldLens(s))
 		if err != nil {
@@ -108,6 +110,11 @@ func (l *Loader) Add(elems []bytecode.Element, create bool) error {
 	if l.ranges != nil {
 		return l.addRanges(elems, create)
 	}
+	if l.tree != nil && l.active == 0 && len(l.tree.nodes) == 1 && l.ascending(elems) {
+		l.sorted, l.active = elems, len(elems)
+		return nil
+	}
+	l.plant()
 	for i := range elems {
 		if err := l.add(&elems[i], create); err != nil {
 			err.Index = i
@@ -115,6 +122,50 @@ func (l *Loader) Add(elems []bytecode.Element, create bool) error {
 		}
 	}
 	return nil
+}
+
+// ascending tells whether a message for an empty interval set holds points in
+// ascending order that cannot clash: starts and ends by turns, but for an end at
+// key 0 in front and, in anonymous sets, starts that end the interval before.
+func (l *Loader) ascending(elems []bytecode.Element) bool {
+	if l.max != 0 && len(elems) > int(l.max) {
+		return false
+	}
+	anonymous := l.set.Flags&bytecode.SetAnonymous != 0
+	open := false
+	for i := range elems {
+		e := &elems[i]
+		if e.Flags&bytecode.ElemCatchall != 0 || l.valid(e) != nil {
+			return false
+		}
+		end := e.Flags != 0
+		if i > 0 {
+			prev := &elems[i-1]
+			c := bytes.Compare(prev.Key, e.Key)
+			if c > 0 || c == 0 && (end || prev.Flags == 0) {
+				return false
+			}
+		}
+		switch {
+		case end && !open && (i > 0 || !isZero(e.Key)):
+			return false
+		case !end && open && !anonymous:
+			return false
+		}
+		open = !end
+	}
+	return true
+}
+
+// plant puts the points that ascending found good into the tree, for a message
+// that comes after.
+func (l *Loader) plant() {
+	for i := range l.sorted {
+		e := &l.sorted[i]
+		l.tree.insert(e.Key, e.Flags != 0, int32(len(l.elems)))
+		l.elems = append(l.elems, e)
+	}
+	l.sorted = nil
 }
 
 // add is nft_add_set_elem for one element that is no concatenated range.
@@ -261,13 +312,18 @@ func (l *Loader) addRanges(elems []bytecode.Element, create bool) error {
 			}
 			l.byID[id] = &elems[at[k]]
 		}
+		// What was not inserted is no duplicate of what comes later.
+		for k := len(ids); k < len(at); k++ {
+			l.pairs.remove(keys[2*l.klen*k : 2*l.klen*(k+1)])
+		}
 		l.active += len(ids)
+		done := at
+		keys, at = nil, nil
 		if err == nil {
-			keys, at = nil, nil
 			return nil
 		}
 		e := err.(*pipapo.InsertError)
-		refused := &LoadError{Errno: e.Errno, Cause: e.Errno, Index: at[e.Index]}
+		refused := &LoadError{Errno: e.Errno, Cause: e.Errno, Index: done[e.Index]}
 		if e.Errno == pipapo.ENOTEMPTY || e.Errno == pipapo.EEXIST {
 			refused.Errno = pipapo.EEXIST
 			refused.With = l.byID[e.With]
@@ -327,6 +383,7 @@ func (l *Loader) addRanges(elems []bytecode.Element, create bool) error {
 // Delete takes the elements of a delete message. destroy makes absent ones no
 // error. It stops at the first refusal.
 func (l *Loader) Delete(elems []bytecode.Element, destroy bool) error {
+	l.plant()
 	for i := range elems {
 		if err := l.delete(&elems[i]); err != nil {
 			if destroy && err.Errno == pipapo.ENOENT {
@@ -384,6 +441,7 @@ func (l *Loader) delete(e *bytecode.Element) *LoadError {
 
 // Flush deletes all elements, the catch-all included.
 func (l *Loader) Flush() {
+	l.plant()
 	l.catchall = nil
 	l.active = 0
 	switch {

@@ -144,6 +144,56 @@ func TestLoaderAnswers(t *testing.T) {
 	}
 }
 
+// A message of many elements is answered as its elements one by one.
+func TestLoaderTakesElementsTogether(t *testing.T) {
+	for seed := range uint64(2000) {
+		s := randomScenario(seed)
+		one, err := NewLoader(&s.set)
+		if err != nil {
+			continue
+		}
+		together, err := NewLoader(&s.set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for from := 0; from < len(s.messages); {
+			m := s.messages[from]
+			to := from
+			var elems []bytecode.Element
+			for ; to < len(s.messages) && s.messages[to].del == m.del && s.messages[to].create == m.create; to++ {
+				elems = append(elems, s.messages[to].elem)
+			}
+			var want error
+			at := 0
+			for ; at < len(elems) && want == nil; at++ {
+				if m.del {
+					want = one.Delete(elems[at:at+1], false)
+				} else {
+					want = one.Add(elems[at:at+1], m.create)
+				}
+			}
+			var got error
+			if m.del {
+				got = together.Delete(elems, false)
+			} else {
+				got = together.Add(elems, m.create)
+			}
+			e1, c1, _ := errnos(want)
+			e2, c2, index := errnos(got)
+			if e1 != e2 || c1 != c2 || got != nil && index != at-1 {
+				t.Fatalf("seed %d: messages %d to %d together: %v at %d, one by one %v at %d\n%v", seed, from, to, got, index, want, at-1, &s)
+			}
+			if got != nil {
+				break
+			}
+			if one.Len() != together.Len() {
+				t.Fatalf("seed %d: %d elements together, %d one by one", seed, together.Len(), one.Len())
+			}
+			from = to
+		}
+	}
+}
+
 func BenchmarkLoader(b *testing.B) {
 	for _, n := range []int{1000, 100000} {
 		s := &bytecode.Set{Key: fields(4), Flags: bytecode.SetInterval}

@@ -133,6 +133,11 @@ func (d kernelSet) why(b KernelBackend) string {
 // tables computes the fixed memory of the chosen back end.
 func (k *KernelPlan) tables(s *bytecode.Set, points, cpus int) {
 	private, extra := uint64(0), uint64(0)
+	if l, err := NewLoader(s); err != nil {
+		k.Err = err
+	} else if l.ranges == nil {
+		k.Err = l.Add(s.Elements, false)
+	}
 	switch k.Backend {
 	case KernelNone:
 		return

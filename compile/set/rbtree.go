@@ -2,7 +2,6 @@ package set
 
 import (
 	"bytes"
-	"sort"
 
 	"github.com/nftc/nftc/compile/pipapo"
 )
@@ -12,112 +11,70 @@ import (
 const ecanceled Errno = 125
 
 // rbtree models what nft_set_rbtree.c decides on insertion and removal of points
-// within a transaction. Points lie in ascending order, an end before a start of the
-// same key; deactivated ones stay, as in the kernel until commit.
+// within a transaction. The order is the kernel's, from high keys to low ones, a
+// start before an end of the same key. Deactivated points stay in the tree, as in
+// the kernel until commit; where they share a key with active ones the answers
+// depend on the tree's shape, so it is balanced the same way.
 type rbtree struct {
 	anonymous bool
-	// cookie is the start point that the last message named as existing
-	// (start_rbe_cookie), -1 for none.
+	// cookie is the start point that the last message named as existing, by its place
+	// in nodes (start_rbe_cookie); 0 is none.
 	cookie int32
-	// blocks are runs of the ascending list, so that inserting moves little.
-	blocks [][]rbnode
-	count  int
+	root   int32
+	nodes  []rbnode // 0 is no node
 }
-
-const rbblock = 256
 
 type rbnode struct {
-	key    []byte
-	end    bool
-	active bool
-	ref    int32
+	key                 []byte
+	left, right, parent int32 // left is higher
+	red, end, active    bool
+	ref                 int32
 }
 
-// place is a position in the list.
-type place struct{ block, at int }
-
-func (t *rbtree) node(p place) *rbnode {
-	if p.block < 0 || p.block >= len(t.blocks) {
-		return nil
-	}
-	return &t.blocks[p.block][p.at]
+func newRBTree(anonymous bool) *rbtree {
+	return &rbtree{anonymous: anonymous, nodes: make([]rbnode, 1)}
 }
 
-// below and above are the neighbours; their node is nil past the ends.
-func (t *rbtree) below(p place) place {
-	if p.at > 0 {
-		return place{p.block, p.at - 1}
-	}
-	if p.block == 0 {
-		return place{-1, 0}
-	}
-	return place{p.block - 1, len(t.blocks[p.block-1]) - 1}
-}
-
-func (t *rbtree) above(p place) place {
-	if p.at+1 < len(t.blocks[p.block]) {
-		return place{p.block, p.at + 1}
-	}
-	return place{p.block + 1, 0}
-}
-
+// lowest is the last point, nil in an empty tree (rb_last).
 func (t *rbtree) lowest() *rbnode {
-	if len(t.blocks) == 0 {
+	n := t.root
+	if n == 0 {
 		return nil
 	}
-	return &t.blocks[0][0]
+	for t.nodes[n].right != 0 {
+		n = t.nodes[n].right
+	}
+	return &t.nodes[n]
 }
 
-// search finds the first point for which after is true; past the end if none is.
-func (t *rbtree) search(after func(n *rbnode) bool) place {
-	b := sort.Search(len(t.blocks), func(b int) bool {
-		block := t.blocks[b]
-		return after(&block[len(block)-1])
-	})
-	if b == len(t.blocks) {
-		return place{b, 0}
+// next is the point below n in the order, 0 if none (rb_next).
+func (t *rbtree) next(n int32) int32 {
+	if r := t.nodes[n].right; r != 0 {
+		for t.nodes[r].left != 0 {
+			r = t.nodes[r].left
+		}
+		return r
 	}
-	block := t.blocks[b]
-	return place{b, sort.Search(len(block), func(i int) bool { return after(&block[i]) })}
+	for p := t.nodes[n].parent; ; n, p = p, t.nodes[p].parent {
+		if p == 0 || t.nodes[p].left == n {
+			return p
+		}
+	}
 }
 
-func (t *rbtree) put(p place, n rbnode) {
-	t.count++
-	if p.block == len(t.blocks) {
-		if p.block == 0 {
-			t.blocks = append(t.blocks, append(make([]rbnode, 0, rbblock), n))
-			return
+// prev is the point above n in the order, 0 if none (rb_prev).
+func (t *rbtree) prev(n int32) int32 {
+	if l := t.nodes[n].left; l != 0 {
+		for t.nodes[l].right != 0 {
+			l = t.nodes[l].right
 		}
-		p = place{p.block - 1, len(t.blocks[p.block-1])}
+		return l
 	}
-	block := t.blocks[p.block]
-	if len(block) == rbblock {
-		// A run that grows at its end stays full; others are halved.
-		cut := rbblock / 2
-		if p.at == rbblock {
-			cut = rbblock
+	for p := t.nodes[n].parent; ; n, p = p, t.nodes[p].parent {
+		if p == 0 || t.nodes[p].right == n {
+			return p
 		}
-		rest := append(make([]rbnode, 0, rbblock), block[cut:]...)
-		if p.at >= cut && cut == rbblock {
-			rest = append(rest, n)
-			p.at = -1
-		}
-		t.blocks[p.block] = block[:cut]
-		t.blocks = append(t.blocks, nil)
-		copy(t.blocks[p.block+2:], t.blocks[p.block+1:])
-		t.blocks[p.block+1] = rest
-		if p.at < 0 {
-			return
-		}
-		if p.at > cut {
-			p = place{p.block + 1, p.at - cut}
-		}
-		block = t.blocks[p.block]
 	}
-	block = append(block, rbnode{})
-	copy(block[p.at+1:], block[p.at:])
-	block[p.at] = n
-	t.blocks[p.block] = block
 }
 
 func isZero(key []byte) bool {
@@ -130,111 +87,111 @@ func isZero(key []byte) bool {
 }
 
 // insert adds a point; 0 is success. On a clash it names the element that is in
-// the way, or -1.
+// the way, else -1.
 //
-// __nft_rbtree_insert: from the closest point above the new one it walks down and
-// notes the closest active point at or above (ge) and at or below (le) it.
+// __nft_rbtree_insert: from the closest point above the new one it walks down the
+// order and notes the closest active point at or above (ge) and at or below (le)
+// it.
 func (t *rbtree) insert(key []byte, end bool, ref int32) (Errno, int32) {
-	var ge, le *rbnode
-	var lePlace place
-	over := t.search(func(n *rbnode) bool { return bytes.Compare(n.key, key) > 0 })
-	p := over
-	if n := t.node(p); n != nil {
-		// All points of the closest key above are visited, the highest first.
-		for q := t.above(p); t.node(q) != nil && bytes.Equal(t.node(q).key, n.key); q = t.above(p) {
-			p = q
+	parent, first, higher := int32(0), int32(0), false
+	for n := t.root; n != 0; {
+		parent = n
+		node := &t.nodes[n]
+		switch d := bytes.Compare(node.key, key); {
+		case d < 0 || d == 0 && node.end:
+			n, higher = node.left, true
+		default:
+			if d > 0 && (first == 0 || bytes.Compare(node.key, t.nodes[first].key) < 0) {
+				first = n
+			}
+			n, higher = node.right, false
 		}
-	} else if len(t.blocks) > 0 {
-		last := len(t.blocks) - 1
-		p = place{last, len(t.blocks[last]) - 1}
 	}
-	for ; t.node(p) != nil; p = t.below(p) {
-		n := t.node(p)
-		if !n.active {
+	from := first
+	if from == 0 {
+		for from = t.root; from != 0 && t.nodes[from].left != 0; from = t.nodes[from].left {
+		}
+	}
+
+	var ge, le int32
+	for n := from; n != 0; n = t.next(n) {
+		node := &t.nodes[n]
+		if !node.active {
 			continue
 		}
-		d := bytes.Compare(n.key, key)
+		d := bytes.Compare(node.key, key)
 		if d > 0 {
 			ge = n
 			continue
 		}
-		if d == 0 && !n.end {
-			if ge == nil || !bytes.Equal(ge.key, key) || end == ge.end {
+		if d == 0 && !node.end {
+			if ge == 0 || !bytes.Equal(t.nodes[ge].key, key) || end == t.nodes[ge].end {
 				ge = n
 			}
 			continue
 		}
-		le, lePlace = n, p
+		le = n
 		break
 	}
 
 	null := end && isZero(key)
 	if null || !end {
-		t.cookie = -1
+		t.cookie = 0
 	}
-	if ge != nil && bytes.Equal(ge.key, key) && ge.end == end {
-		t.cookie = ge.ref
-		return pipapo.EEXIST, ge.ref
-	}
-	if le != nil && bytes.Equal(le.key, key) && le.end == end {
+	above, below := &t.nodes[ge], &t.nodes[le]
+	switch {
+	case ge != 0 && above.end == end && bytes.Equal(above.key, key):
+		t.cookie = ge
+		return pipapo.EEXIST, above.ref
+	case le != 0 && below.end == end && bytes.Equal(below.key, key):
 		if null {
-			return ecanceled, le.ref
+			return ecanceled, below.ref
 		}
-		if !t.sameInterval(lePlace) {
-			return pipapo.ENOTEMPTY, le.ref
+		if !t.sameInterval(le) {
+			return pipapo.ENOTEMPTY, below.ref
 		}
-		return pipapo.EEXIST, le.ref
-	}
-	if le != nil && !le.end && !end {
+		return pipapo.EEXIST, below.ref
+	case le != 0 && !below.end && !end:
+		// Anonymous sets leave the end out between adjacent intervals; but a start
+		// must not lie between a start and its end.
 		if !t.anonymous {
-			return pipapo.ENOTEMPTY, le.ref
+			return pipapo.ENOTEMPTY, below.ref
 		}
-		// A start between a start and its end.
-		if n := t.node(t.above(lePlace)); n != nil && n.end {
-			return pipapo.ENOTEMPTY, le.ref
+		if p := t.prev(le); p != 0 && t.nodes[p].end {
+			return pipapo.ENOTEMPTY, below.ref
 		}
+	case le != 0 && below.end && end:
+		return pipapo.ENOTEMPTY, below.ref
 	}
-	if le != nil && le.end && end {
-		return pipapo.ENOTEMPTY, le.ref
+	if ge != 0 && above.end && end {
+		return pipapo.ENOTEMPTY, above.ref
 	}
-	if ge != nil && ge.end && end {
-		return pipapo.ENOTEMPTY, ge.ref
+
+	n := int32(len(t.nodes))
+	t.nodes = append(t.nodes, rbnode{key: key, end: end, active: true, ref: ref, parent: parent, red: true})
+	switch {
+	case parent == 0:
+		t.root = n
+	case higher:
+		t.nodes[parent].left = n
+	default:
+		t.nodes[parent].right = n
 	}
-	// Among points of one key: ends in order of insertion, then starts, the newest
-	// first.
-	at := over
-	for q := t.before(at); t.node(q) != nil && bytes.Equal(t.node(q).key, key) && !t.node(q).end; q = t.before(at) {
-		at = q
-	}
-	t.put(at, rbnode{key: key, end: end, active: true, ref: ref})
+	t.balance(n)
 	return 0, -1
 }
 
-// before is below, also for the place past the end.
-func (t *rbtree) before(p place) place {
-	if p.block == len(t.blocks) && p.block > 0 {
-		return place{p.block - 1, len(t.blocks[p.block-1]) - 1}
-	}
-	if p.block == len(t.blocks) {
-		return place{-1, 0}
-	}
-	return t.below(p)
-}
-
-// sameInterval tells whether the existing end at p belongs to the start that the
+// sameInterval tells whether the existing end n belongs to the start that the
 // message named before it (nft_rbtree_insert_same_interval).
-func (t *rbtree) sameInterval(p place) bool {
-	if t.cookie < 0 {
+func (t *rbtree) sameInterval(n int32) bool {
+	if t.cookie == 0 {
 		return true
 	}
 	cookie := t.cookie
-	t.cookie = -1
-	for p = t.below(p); t.node(p) != nil; p = t.below(p) {
-		if n := t.node(p); n.active {
-			return !n.end && n.ref == cookie
-		}
+	t.cookie = 0
+	for n = t.next(n); n != 0 && !t.nodes[n].active; n = t.next(n) {
 	}
-	return false
+	return n == cookie && !t.nodes[n].end
 }
 
 // deactivate removes a point; false if there is none such, or if an end does not
@@ -242,37 +199,102 @@ func (t *rbtree) sameInterval(p place) bool {
 // nft_rbtree_deactivate_same_interval).
 func (t *rbtree) deactivate(key []byte, end bool) bool {
 	if !end || isZero(key) {
-		t.cookie = -1
+		t.cookie = 0
 	}
-	p := t.search(func(n *rbnode) bool { return bytes.Compare(n.key, key) >= 0 })
-	for ; ; p = t.above(p) {
-		n := t.node(p)
-		if n == nil || !bytes.Equal(n.key, key) {
-			return false
-		}
-		if n.end == end && n.active {
+	n := t.root
+	for n != 0 {
+		node := &t.nodes[n]
+		d := bytes.Compare(node.key, key)
+		if d == 0 && node.end == end && node.active {
 			break
 		}
+		switch {
+		case d < 0, d == 0 && node.end && !end, d == 0 && node.end == end:
+			n = node.left
+		default:
+			n = node.right
+		}
 	}
-	n := t.node(p)
+	if n == 0 {
+		return false
+	}
 	if !end {
-		t.cookie = n.ref
-	} else if t.cookie >= 0 {
+		t.cookie = n
+	} else if t.cookie != 0 {
 		cookie := t.cookie
-		t.cookie = -1
-		next := t.node(t.below(p))
-		if next == nil || next.end || next.active || next.ref != cookie {
+		t.cookie = 0
+		next := t.next(n)
+		if next != cookie || t.nodes[next].end || t.nodes[next].active {
 			return false
 		}
 	}
-	n.active = false
+	t.nodes[n].active = false
 	return true
 }
 
 func (t *rbtree) flush() {
-	for _, b := range t.blocks {
-		for i := range b {
-			b[i].active = false
+	for i := range t.nodes {
+		t.nodes[i].active = false
+	}
+}
+
+// balance restores the red-black rules after the new red node n was linked
+// (rb_insert_color).
+func (t *rbtree) balance(n int32) {
+	for {
+		p := t.nodes[n].parent
+		if p == 0 {
+			t.nodes[n].red = false
+			return
 		}
+		if !t.nodes[p].red {
+			return
+		}
+		g := t.nodes[p].parent
+		left := t.nodes[g].left == p
+		uncle := t.nodes[g].left
+		if left {
+			uncle = t.nodes[g].right
+		}
+		if uncle != 0 && t.nodes[uncle].red {
+			t.nodes[p].red, t.nodes[uncle].red, t.nodes[g].red = false, false, true
+			n = g
+			continue
+		}
+		if inner := t.nodes[p].left == n; inner != left {
+			t.rotate(p, left)
+			p = n
+		}
+		t.nodes[p].red, t.nodes[g].red = false, true
+		t.rotate(g, !left)
+		return
+	}
+}
+
+// rotate moves n down to the left or right; its other child takes its place.
+func (t *rbtree) rotate(n int32, left bool) {
+	node := &t.nodes[n]
+	var up, across int32
+	if left {
+		up = node.right
+		across = t.nodes[up].left
+		node.right, t.nodes[up].left = across, n
+	} else {
+		up = node.left
+		across = t.nodes[up].right
+		node.left, t.nodes[up].right = across, n
+	}
+	if across != 0 {
+		t.nodes[across].parent = n
+	}
+	p := node.parent
+	t.nodes[up].parent, node.parent = p, up
+	switch {
+	case p == 0:
+		t.root = up
+	case t.nodes[p].left == n:
+		t.nodes[p].left = up
+	default:
+		t.nodes[p].right = up
 	}
 }

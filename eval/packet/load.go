@@ -65,7 +65,7 @@ func (p *Packet) Offset(base Base) (int, Absent) {
 // use Load.
 func (p *Packet) Slice(base Base, off, n int) ([]byte, Absent) {
 	h, a := p.Offset(base)
-	if a != None {
+	if a != None && !(a == Fragment && base == BaseTransport && fastLoad(off, n)) {
 		return nil, a
 	}
 	if base == BaseLL && p.LLGap != 0 && off+n > 12 {
@@ -75,6 +75,15 @@ func (p *Packet) Slice(base Base, off, n int) ([]byte, Absent) {
 		off += p.LLGap
 	}
 	return p.header(h+off, n)
+}
+
+// fastLoad tells which loads nft_payload_select_ops gives to
+// nft_payload_fast_eval. In Linux 6.18 that function does not ask whether the
+// packet is a later fragment: it reads at thoff whatever is there (for IPv6
+// thoff is 0 then, the network header). Other loads go to nft_payload_eval,
+// which breaks for later fragments; newer kernels break for both.
+func fastLoad(off, n int) bool {
+	return (n == 1 || n == 2 || n == 4) && off%n == 0
 }
 
 // Load copies len(dst) bytes at off from the header base to dst: what

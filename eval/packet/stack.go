@@ -29,8 +29,8 @@ const (
 
 	// Between prerouting and input or forward: ip_route_input_slow,
 	// ip_mc_validate_source, ip_rcv_finish_core, ip6_forward ...
-	StackMartianSource  // source multicast, broadcast, 0.0.0.0/8
-	StackMartianDest    // destination 0.0.0.0/8
+	StackMartianSource  // source multicast, broadcast or 0.0.0.0
+	StackMartianDest    // destination 0.0.0.0
 	StackLoopbackWire   // 127.0.0.0/8 from the wire, unless route_localnet
 	StackIPOptions      // ip_options_compile
 	StackSourceRoute    // source route option, unless accept_source_route
@@ -175,9 +175,12 @@ func (p *Packet) stackIPv6() StackReason {
 	return StackNone
 }
 
+// maxHopOpts is the default of net.ipv6.max_hbh_opts_number.
+const maxHopOpts = 8
+
 // hopOptsOK is ipv6_parse_hopopts with ip6_parse_tlv: padding of more than 7
-// bytes or with non-zero bytes, options that run over, and unknown options
-// whose type says to discard, drop the packet.
+// bytes or with non-zero bytes, more than 8 options, options that run over, and
+// unknown options whose type says to discard, drop the packet.
 func (p *Packet) hopOptsOK(payload int) bool {
 	e, a := p.at(p.NH+40, 8)
 	if a != None {
@@ -189,6 +192,7 @@ func (p *Packet) hopOptsOK(payload int) bool {
 		return a == Truncated
 	}
 	o = o[2:]
+	count := 0
 	for pad := 0; len(o) > 0; {
 		if o[0] == 0 { // IPV6_TLV_PAD1
 			if pad++; pad > 7 {
@@ -204,6 +208,12 @@ func (p *Packet) hopOptsOK(payload int) bool {
 		if l > len(o) {
 			return false
 		}
+		if o[0] != 1 {
+			pad = 0
+			if count++; count > maxHopOpts {
+				return false
+			}
+		}
 		switch o[0] {
 		case 1: // IPV6_TLV_PADN
 			if pad += l; pad > 7 {
@@ -215,15 +225,22 @@ func (p *Packet) hopOptsOK(payload int) bool {
 				}
 			}
 		case 5: // IPV6_TLV_ROUTERALERT
-			if pad = 0; o[1] != 2 {
+			if o[1] != 2 {
 				return false
 			}
 		case 0xc2: // IPV6_TLV_JUMBO
-			if pad = 0; o[1] != 4 || l < 6 || payload != 0 || be32(o[2:]) <= 0xffff {
+			at := n - len(o)
+			if o[1] != 4 || at%4 != 2 || payload != 0 {
+				return false
+			}
+			if j := be32(o[2:]); j <= 0xffff || int64(j) > int64(p.wireEnd-p.NH-40) {
+				return false
+			}
+		case 7: // IPV6_TLV_CALIPSO
+			if o[1] < 8 || int(o[6])*4+8 > int(o[1]) {
 				return false
 			}
 		default:
-			pad = 0
 			if o[0]&0xc0 != 0 { // discard, with or without an ICMP error
 				return false
 			}
@@ -254,13 +271,13 @@ func (p *Packet) StackRoute() StackReason {
 		if src>>24 == 127 && fromWire {
 			return StackLoopbackWire
 		}
-		if src>>24 == 0 && dst>>8 != 0xe00000 && h[9] != ProtoIGMP {
+		if src == 0 && dst>>8 != 0xe00000 && h[9] != ProtoIGMP {
 			return StackMartianSource
 		}
 	case dst == 0xffffffff || src == 0 && dst == 0:
-	case src>>24 == 0:
+	case src == 0: // ipv4_is_zeronet
 		return StackMartianSource
-	case dst>>24 == 0:
+	case dst == 0:
 		return StackMartianDest
 	case fromWire && (src>>24 == 127 || dst>>24 == 127):
 		return StackLoopbackWire

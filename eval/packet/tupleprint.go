@@ -76,7 +76,7 @@ func (p *Packet) describe() string {
 	}
 	if s := dissectIP(p); s != nil {
 		s.sets, s.ext, s.frag, s.payload, s.tcpOpts, s.ipOpts, s.vlan, s.cvlan, s.pad = nil, nil, nil, nil, nil, nil, false, false, 0
-		lead = s.print() + " "
+		lead = strings.TrimSuffix(s.print(), " flags=syn") + " "
 	}
 	line := lead + "frame=" + hex.EncodeToString(p.Data)
 	if p.LinkType != LinkEthernet {

@@ -60,12 +60,12 @@ func (p *Packet) Offset(base Base) (int, Absent) {
 
 // Slice returns the n bytes at off from the header base, inside Data, so that
 // writing to them changes the packet. It is nft_payload_eval without the
-// copy: any result other than None breaks the rule, or is unknown
-// ([Absent.Unknown]). A link layer range which LLGap splits cannot be a slice:
-// use Load.
+// copy, and without the fast path that Load knows: any result other than None
+// breaks the rule, or is unknown ([Absent.Unknown]). A link layer range which
+// LLGap splits cannot be a slice: use Load.
 func (p *Packet) Slice(base Base, off, n int) ([]byte, Absent) {
 	h, a := p.Offset(base)
-	if a != None && !(a == Fragment && base == BaseTransport && fastLoad(off, n)) {
+	if a != None {
 		return nil, a
 	}
 	if base == BaseLL && p.LLGap != 0 && off+n > 12 {
@@ -86,8 +86,9 @@ func fastLoad(off, n int) bool {
 	return (n == 1 || n == 2 || n == 4) && off%n == 0
 }
 
-// Load copies len(dst) bytes at off from the header base to dst: what
-// nft_payload_eval puts into registers. The outer VLAN tag is seen in link
+// Load copies len(dst) bytes at off from the header base to dst: what a
+// payload expression (nft_payload_fast_eval, then nft_payload_eval) puts into
+// registers. The outer VLAN tag is seen in link
 // layer loads as nft_payload_copy_vlan re-inserts it. dst is unchanged when
 // the result is not None.
 func (p *Packet) Load(base Base, off int, dst []byte) Absent {
@@ -104,6 +105,11 @@ func (p *Packet) Load(base Base, off int, dst []byte) Absent {
 		return None
 	}
 	b, a := p.Slice(base, off, len(dst))
+	if a == Fragment && base == BaseTransport && fastLoad(off, len(dst)) {
+		if b, a = p.header(p.Info.TH+off, len(dst)); a == PastEnd {
+			a = Fragment
+		}
+	}
 	if a != None {
 		return a
 	}

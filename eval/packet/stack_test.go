@@ -104,9 +104,13 @@ func TestLoadFromLaterFragment(t *testing.T) {
 		{2, 2, "0016", None}, {4, 4, "000003e8", None}, {13, 1, "02", None},
 		{2, 3, "", Fragment}, {4, 8, "", Fragment}, {1, 2, "", Fragment},
 	} {
-		b, a := p.Slice(BaseTransport, tt.off, tt.n)
-		if a != tt.absent || hex.EncodeToString(b) != tt.want {
+		b := make([]byte, tt.n)
+		a := p.Load(BaseTransport, tt.off, b)
+		if a != tt.absent || a == None && hex.EncodeToString(b) != tt.want {
 			t.Errorf("load of %d at %d: %x, %v", tt.n, tt.off, b, a)
+		}
+		if _, a := p.Slice(BaseTransport, tt.off, tt.n); a != Fragment {
+			t.Errorf("slice of %d at %d: %v", tt.n, tt.off, a)
 		}
 	}
 }

@@ -41,8 +41,7 @@ func (c *compiler) step(s *ir.Step) {
 		op.Flowtable = c.flowtable(s.Flowtable)
 	}
 	if s.Elements != nil {
-		first := s.Declared || s.Set.Flags&bytecode.SetAnonymous != 0
-		op.Elements = c.elements(s.Set, s.Elements, first && s.Kind == bytecode.OpNewElements)
+		op.Elements = c.elements(s.Set, s.Elements, s.First && s.Kind == bytecode.OpNewElements)
 	}
 	c.out.Ops = append(c.out.Ops, op)
 }

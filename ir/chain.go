@@ -119,6 +119,7 @@ func (r *resolver) chainHook(ch *Chain, h *parser.HookSpec) {
 	f := ch.Table.Family
 	ch.Base = &bytecode.Base{Type: h.Type.Text, Policy: bytecode.Accept}
 	ch.HookSpan = h.Hook.Span
+	ch.BaseSpan = h.Span
 	ch.TypeSpan = h.Type.Span
 	switch h.Type.Text {
 	case "filter", "nat", "route":
@@ -153,6 +154,7 @@ func (r *resolver) chainHook(ch *Chain, h *parser.HookSpec) {
 
 func (r *resolver) chainPolicy(ch *Chain, p *parser.PolicySpec) {
 	ch.PolicySpan = p.Policy.Span
+	ch.PolicyDefSpan = p.Span
 	word, ok := r.word(p.Policy)
 	var code bytecode.Code
 	switch {

@@ -57,14 +57,55 @@ var objectTypes = map[string]bytecode.ObjectType{
 
 // items evaluates the items of a file or included file in order.
 func (r *resolver) items(items []parser.Item) {
-	for _, it := range items {
-		switch it := it.(type) {
-		case *parser.Include:
-			r.items(it.Items)
-		case *parser.Command:
-			r.command(it)
+	var cmds []*parser.Command
+	each(items, func(it parser.Item) {
+		if c, ok := it.(*parser.Command); ok {
+			cmds = append(cmds, c)
 		}
+	})
+	for i := 0; i < len(cmds); i++ {
+		c := cmds[i]
+		if lit := literalElements(c); lit != nil {
+			c, i = collapse(cmds, i)
+		}
+		r.command(c)
 	}
+}
+
+// literalElements returns the elements of an `add element` with braces.
+func literalElements(c *parser.Command) *parser.SetLit {
+	if c.Kind != "element" || c.Verb != parser.VerbAdd && c.Verb != parser.VerbCreate {
+		return nil
+	}
+	lit, _ := c.Body.(*parser.SetLit)
+	return lit
+}
+
+// collapse joins the element commands that follow cmds[i] on the same set to
+// one; last is the index of the last of them (nft_cmd_collapse_elems).
+func collapse(cmds []*parser.Command, i int) (joined *parser.Command, last int) {
+	first := cmds[i]
+	last = i
+	var elems []*parser.Elem
+	for j := i + 1; j < len(cmds); j++ {
+		c := cmds[j]
+		lit := literalElements(c)
+		if lit == nil || c.Verb != first.Verb || c.Family.Text != first.Family.Text ||
+			c.Table.Text != first.Table.Text || c.Object.Text != first.Object.Text {
+			break
+		}
+		if last == i {
+			elems = append(elems, first.Body.(*parser.SetLit).Elems...)
+		}
+		elems = append(elems, lit.Elems...)
+		last = j
+	}
+	if last == i {
+		return first, i
+	}
+	c := *first
+	c.Body = &parser.SetLit{Node: first.Body.(*parser.SetLit).Node, Elems: elems}
+	return &c, last
 }
 
 // where is the place that a command speaks of: family and table, with spans
@@ -502,7 +543,7 @@ func (r *resolver) flush(w where) {
 		if s.Set == nil {
 			return
 		}
-		s.Set.init, s.Set.hasInit = nil, false
+		s.Set.init, s.Set.hasInit, s.Set.declared = nil, false, false
 	default:
 		return
 	}

@@ -221,6 +221,7 @@ type Verdict struct {
 	Attr
 	Code      bytecode.Code
 	ChainName string
+	ChainSpan diag.Span // of the target, for messages
 	Anon      *Chain
 }
 

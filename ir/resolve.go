@@ -36,6 +36,7 @@ type resolver struct {
 	chainID  uint32
 	ruleRefs uint32
 	slab     slab
+	declared []*Set
 }
 
 // Resolve checks and types a parsed file and applies its commands to an empty

@@ -36,9 +36,9 @@ type Step struct {
 	Name    string
 	ObjType bytecode.ObjectType
 	Rename  bool
-	// Declared marks the elements of a set's own definition; Internal steps
-	// that nft adds to a command (auto-merge).
-	Declared, Internal bool
+	// First tells that elements of an interval set may begin with an end point
+	// at zero. Internal marks steps that nft adds to a command (auto-merge).
+	First, Internal bool
 	// Handle is a rule's or object's number as written; 0 when none was.
 	Handle uint64
 	// OnlyFamily limits a flush of the ruleset to Family.
@@ -75,6 +75,8 @@ type Chain struct {
 	// PrioritySpan etc. locate the parts of the definition for messages.
 	HookSpan, PrioritySpan, PolicySpan diag.Span
 	TypeSpan, DevicesSpan, DefSpan     diag.Span
+	// BaseSpan is `type … hook … priority …`, PolicyDefSpan `policy …`.
+	BaseSpan, PolicyDefSpan diag.Span
 	// PolicyOnly and DevicesOnly mark definitions that state nothing else:
 	// they can only change an existing base chain.
 	PolicyOnly, DevicesOnly bool
@@ -130,6 +132,8 @@ type Set struct {
 	// commands add or delete; hasInit tells an empty list from none.
 	init    []Element
 	hasInit bool
+	// declared tells that init began with the elements of the declaration.
+	declared bool
 	// broken marks a set whose elements had errors.
 	broken bool
 	// stepAt is the index of the step that sends init, plus one.

@@ -78,9 +78,11 @@ func (r *resolver) addSet(w where, c *parser.Command) {
 			return
 		}
 	}
-	set.init, set.hasInit = all, true
+	set.init, set.hasInit, set.declared = all, true, len(all) > 0
+	set.stepAt = len(r.out.Steps) + 1
+	r.declared = append(r.declared, set)
 	set.DescSize = uint32(len(all))
-	r.step(w, Step{Kind: bytecode.OpNewElements, Set: set, Elements: all, Declared: true, Span: c.Span, NameSpan: c.Object.Span})
+	r.step(w, Step{Kind: bytecode.OpNewElements, Set: set, Elements: all, First: true, Span: c.Span, NameSpan: c.Object.Span})
 }
 
 func (r *resolver) setError(s *Set, code, format string, args ...any) {
@@ -377,16 +379,14 @@ func (r *resolver) addElements(w where) {
 	if set == nil {
 		return
 	}
-	first := !set.hasInit
 	if set.pointSet() {
 		var ok bool
 		if es, ok = r.addIntervals(w, set, es, true); !ok {
 			return
 		}
 	}
-	_ = first
 	r.step(w, Step{Kind: bytecode.OpNewElements, Flags: verbFlags(w.cmd.Verb) & bytecode.OpCreate, Set: set, Elements: es,
-		NameSpan: w.cmd.Object.Span})
+		First: !set.declared, NameSpan: w.cmd.Object.Span})
 }
 
 // deleteElements evaluates `delete element`. Cutting a piece out of a merged
@@ -406,7 +406,7 @@ func (r *resolver) deleteElements(w where) {
 	r.step(w, Step{Kind: bytecode.OpDelElements, Flags: verbFlags(w.cmd.Verb) & bytecode.OpDestroy, Set: set, Elements: es,
 		NameSpan: w.cmd.Object.Span})
 	if len(add) > 0 {
-		r.step(w, Step{Kind: bytecode.OpNewElements, Set: set, Elements: add, Internal: true})
+		r.step(w, Step{Kind: bytecode.OpNewElements, Set: set, Elements: add, First: !set.declared, Internal: true})
 	}
 }
 
@@ -519,7 +519,7 @@ func (c *ruleCtx) finishAnon(set *Set, lit *parser.SetLit) *Set {
 	set.ID = c.setCount
 	c.step(c.at, Step{Kind: bytecode.OpNewSet, Set: set, Span: c.at.cmd.Span})
 	if len(es) > 0 {
-		c.step(c.at, Step{Kind: bytecode.OpNewElements, Set: set, Elements: es, Span: c.at.cmd.Span})
+		c.step(c.at, Step{Kind: bytecode.OpNewElements, Set: set, Elements: es, First: true, Span: c.at.cmd.Span})
 	}
 	return set
 }

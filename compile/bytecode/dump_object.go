@@ -2,7 +2,6 @@ package bytecode
 
 import (
 	"fmt"
-	"sort"
 	"strings"
 )
 
@@ -12,12 +11,19 @@ func (d *dumper) object(o *Object) {
 	d.str("table (null) name (null) use 0 [ " + objectText(o) + "]\n")
 }
 
-// ctTimeoutStates are the states of ct timeout policies by protocol
-// (nftnl's timeout_attr tables), in the kernel's numbering.
-var ctTimeoutStates = map[uint8][]string{
-	6: {"SYN_SENT", "SYN_RECV", "ESTABLISHED", "FIN_WAIT", "CLOSE_WAIT", "LAST_ACK",
-		"TIME_WAIT", "CLOSE", "SYN_SENT2", "RETRANS", "UNACKNOWLEDGED"},
-	17: {"UNREPLIED", "REPLIED"},
+// ctTimeoutState is a state of a ct timeout policy. The text leaves out what
+// equals the library's default in seconds, which is not always nft's.
+type ctTimeoutState struct {
+	name  string
+	quiet uint32
+}
+
+// ctTimeoutStates by protocol, in the kernel's numbering (timeout_protocol in
+// libnftnl).
+var ctTimeoutStates = map[uint8][]ctTimeoutState{
+	6: {{"SYN_SENT", 120}, {"SYN_RECV", 60}, {"ESTABLISHED", 432000}, {"FIN_WAIT", 120}, {"CLOSE_WAIT", 60},
+		{"LAST_ACK", 30}, {"TIME_WAIT", 120}, {"CLOSE", 10}, {"SYN_SENT2", 120}, {"RETRANS", 300}, {"UNACKNOWLEDGED", 300}},
+	17: {{"UNREPLIED", 30}, {"REPLIED", 180}},
 }
 
 func objectText(o *Object) string {
@@ -39,20 +45,19 @@ func objectText(o *Object) string {
 		return fmt.Sprintf("ct_expect family %d protocol %d dport %d timeout %d size %d ",
 			in.Family, in.L4Proto, in.Port, in.Timeout, in.Size)
 	case *ObjCTTimeoutSpec:
-		names := ctTimeoutStates[in.L4Proto]
-		states := make([]int, 0, len(in.Policy))
-		for s := range in.Policy {
-			states = append(states, s)
-		}
-		sort.Ints(states)
 		var b strings.Builder
-		fmt.Fprintf(&b, "ct_timeout family %d protocol %d policy = {", in.Family, in.L4Proto)
-		for _, s := range states {
-			if s >= 0 && s < len(names) {
-				fmt.Fprintf(&b, "%s = %d,", names[s], in.Policy[s])
+		b.WriteString("ct_timeout ")
+		if in.Family != 0 {
+			fmt.Fprintf(&b, "family %d ", in.Family)
+		}
+		fmt.Fprintf(&b, "protocol %d ", in.L4Proto)
+		text := ""
+		for i, st := range ctTimeoutStates[in.L4Proto] {
+			if v, ok := in.Policy[i]; ok && v != st.quiet {
+				text += fmt.Sprintf("%s = %d,", st.name, v)
 			}
 		}
-		b.WriteString("}")
+		fmt.Fprintf(&b, "policy = {%s}", text)
 		return b.String()
 	case *ObjSecmarkSpec:
 		return fmt.Sprintf("secmark context %s ", in.Context)

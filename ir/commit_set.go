@@ -1,0 +1,391 @@
+package ir
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/nftc/nftc/compile/bytecode"
+)
+
+// setFeatures are the flags that a set back end must support; none supports
+// dynamic updates together with intervals (nft_select_set_ops).
+func (k *kernel) setOK(set *Set, s *Step) bool {
+	sp := s.NameSpan
+	if !sp.Valid() {
+		sp = s.Span
+	}
+	bad := ""
+	switch {
+	case set.GC != 0 && set.Flags&bytecode.SetTimeout == 0:
+		bad = errInvalid
+	case set.Flags&bytecode.SetEval != 0 && set.Flags&(bytecode.SetInterval|bytecode.SetObject) != 0:
+		bad = errNotSupp
+	case len(set.KeyFields) > maxConcatFields:
+		bad = errTooBig
+	}
+	for _, st := range set.Stmts {
+		x, ok := st.(*Stateful)
+		if !ok {
+			continue
+		}
+		// nft_set_elem_expr_alloc: expressions that collect garbage themselves
+		// exclude timeouts.
+		if _, ok := x.Instr.(*bytecode.Connlimit); ok && set.Flags&bytecode.SetTimeout != 0 {
+			bad = errNotSupp
+		}
+	}
+	if len(set.Stmts) > maxSetExprs {
+		bad = errTooBig
+	}
+	if bad != "" {
+		k.kernelError(sp, bad)
+		return false
+	}
+	return true
+}
+
+const (
+	// maxConcatFields is NFT_REG32_COUNT.
+	maxConcatFields = 16
+	// maxSetExprs is NFT_SET_EXPR_MAX.
+	maxSetExprs = 2
+)
+
+func (k *kernel) newSet(kt *kernelTable, s *Step) {
+	set := s.Set
+	if set.Flags&bytecode.SetAnonymous != 0 {
+		if !k.setOK(set, s) {
+			return
+		}
+		set.Handle = kt.handle()
+		kt.state[set] = newKernelSet(set)
+		kt.t.Sets = append(kt.t.Sets, set)
+		return
+	}
+	if old := kt.sets[set.Name]; old != nil {
+		if s.Flags&bytecode.OpCreate != 0 || !sameDesc(old, set) {
+			k.kernelError(s.NameSpan, errExists)
+		}
+		return
+	}
+	if !k.nameOK(set.Name, s.NameSpan) || !k.setOK(set, s) {
+		return
+	}
+	set.Handle = kt.handle()
+	kt.sets[set.Name] = set
+	kt.state[set] = newKernelSet(set)
+	kt.t.Sets = append(kt.t.Sets, set)
+}
+
+// sameDesc is what a redefinition of a set may not change (nft_set_is_same).
+func sameDesc(a, b *Set) bool {
+	const mask = ^setExpr
+	return a.Flags&mask == b.Flags&mask && a.Key.ID == b.Key.ID && fieldsLen(a.KeyFields) == fieldsLen(b.KeyFields) &&
+		a.DataKind == b.DataKind && fieldsLen(a.DataFields) == fieldsLen(b.DataFields) && a.ObjType == b.ObjType &&
+		a.Timeout == b.Timeout && a.GC == b.GC && a.Policy == b.Policy && len(a.Stmts) == len(b.Stmts) &&
+		(b.Size == 0 || a.Size == b.Size)
+}
+
+func (k *kernel) delSet(kt *kernelTable, s *Step) {
+	var set *Set
+	if s.Handle != 0 {
+		for _, x := range kt.t.Sets {
+			if x.Handle == s.Handle {
+				set = x
+			}
+		}
+	} else {
+		set = kt.sets[s.Name]
+	}
+	if set == nil {
+		k.missing(s)
+		return
+	}
+	if kt.setUsed(set) {
+		k.kernelError(s.nameOrHandle(), errBusy)
+		return
+	}
+	delete(kt.sets, set.Name)
+	delete(kt.state, set)
+	kt.t.Sets = slices.DeleteFunc(kt.t.Sets, func(x *Set) bool { return x == set })
+}
+
+// setUsed tells whether a rule refers to a set.
+func (kt *kernelTable) setUsed(set *Set) bool {
+	for _, ch := range kt.t.Chains {
+		for _, r := range ch.Rules {
+			for _, st := range r.Stmts {
+				used := false
+				walkStmt(st, func(s *Set) { used = used || s == set || s.Name == set.Name && s.Flags&bytecode.SetAnonymous == 0 })
+				if used {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// kernelSet is what the kernel has of a set's elements. Sets of closed ranges
+// keep them sorted, the others as they came.
+type kernelSet struct {
+	set      *Set
+	elems    []Element
+	index    map[string]int // by key and upper end; built when it is needed
+	removed  int
+	catchall int // index plus one
+	sorted   bool
+}
+
+func newKernelSet(s *Set) *kernelSet { return &kernelSet{set: s} }
+
+func (ks *kernelSet) list() []Element {
+	if ks.removed == 0 {
+		return ks.elems
+	}
+	out := make([]Element, 0, len(ks.elems)-ks.removed)
+	for i := range ks.elems {
+		if !ks.elems[i].remove {
+			out = append(out, ks.elems[i])
+		}
+	}
+	return out
+}
+
+func elemKey(e *Element) string {
+	if e.Catchall {
+		return "*"
+	}
+	b := make([]byte, 0, 2*len(e.From)+1)
+	b = append(b, e.From...)
+	b = append(b, '-')
+	b = append(b, e.high()...)
+	return string(b)
+}
+
+func (k *kernel) newElements(kt *kernelTable, s *Step) {
+	set := s.Set
+	if set.Flags&bytecode.SetAnonymous == 0 {
+		if set = kt.sets[s.Set.Name]; set == nil {
+			k.kernelError(s.NameSpan, errNoEntry)
+			return
+		}
+	}
+	ks := kt.state[set]
+	if ks == nil {
+		return
+	}
+	before := k.diags.Errors()
+	for i := range s.Elements {
+		if !k.elementOK(kt, set, &s.Elements[i]) {
+			if k.diags.Errors() >= before+maxElementErrors {
+				return
+			}
+		}
+	}
+	if k.diags.Errors() != before {
+		return
+	}
+	k.insert(ks, s)
+}
+
+// elementOK checks an element by itself (nft_add_set_elem).
+func (k *kernel) elementOK(kt *kernelTable, set *Set, e *Element) bool {
+	if set.isMap() && e.Data == nil {
+		k.kernelError(e.Span, errInvalid)
+		return false
+	}
+	if e.Opts != nil {
+		if (e.Opts.TimeoutSet || e.Opts.ExpiresSet) && set.Flags&bytecode.SetTimeout == 0 {
+			k.kernelError(e.Span, errInvalid)
+			return false
+		}
+	}
+	if e.Data == nil {
+		return true
+	}
+	switch d := e.Data.Expr.(type) {
+	case *Verdict:
+		if errno := kt.jumpTarget(d); errno != "" {
+			k.kernelError(e.Span, errno)
+			return false
+		}
+	case *ObjectName:
+		if kt.objects[objectKey{set.ObjType, d.Name}] == nil {
+			k.kernelError(e.Span, errNoEntry)
+			return false
+		}
+	}
+	return true
+}
+
+// insert adds elements to the kernel's set. Equal elements with equal data are
+// fine unless the command was create; with other data they are not; partly
+// overlapping intervals never are.
+func (k *kernel) insert(ks *kernelSet, s *Step) {
+	set := ks.set
+	max := uint64(set.Size)
+	if set.pointSet() {
+		max = 2*uint64(set.Size) + 1
+	}
+	fresh := len(ks.elems) == 0
+	if fresh && set.pointSet() {
+		// The common case: sorted and free of overlaps already.
+		ks.elems = append(ks.elems, s.Elements...)
+		sortElements(ks.elems)
+		ks.elems = k.dropEqual(ks, s)
+		ks.sorted = true
+	} else {
+		if ks.index == nil {
+			ks.index = make(map[string]int, len(ks.elems)+len(s.Elements))
+			for i := range ks.elems {
+				ks.index[elemKey(&ks.elems[i])] = i
+			}
+		}
+		for i := range s.Elements {
+			if !k.insertOne(ks, &s.Elements[i], s) {
+				return
+			}
+		}
+		if set.pointSet() {
+			sortElements(ks.elems)
+			ks.index = nil
+		}
+	}
+	if set.Size != 0 && set.Flags&bytecode.SetAnonymous == 0 {
+		n := uint64(len(ks.elems) - ks.removed)
+		if set.pointSet() {
+			n = 2*n + 1
+		}
+		if n > max {
+			at := len(s.Elements) - 1 - int(n-max-1)
+			if set.pointSet() {
+				at = len(s.Elements) - 1
+			}
+			if at < 0 || at >= len(s.Elements) {
+				at = len(s.Elements) - 1
+			}
+			k.kernelError(s.Elements[at].Span, errTooMany)
+		}
+	}
+}
+
+// dropEqual removes equal neighbours of a sorted list and reports conflicts.
+func (k *kernel) dropEqual(ks *kernelSet, s *Step) []Element {
+	out := ks.elems[:0]
+	for i := range ks.elems {
+		e := ks.elems[i]
+		if n := len(out); n > 0 && !e.Catchall && !out[n-1].Catchall && bytes.Compare(e.From, out[n-1].high()) <= 0 {
+			p := &out[n-1]
+			same := bytes.Equal(e.From, p.From) && bytes.Equal(e.high(), p.high())
+			if !same || !sameData(e.Data, p.Data) || s.Flags&bytecode.OpCreate != 0 {
+				k.kernelError(e.Span, errExists)
+				return out
+			}
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func (k *kernel) insertOne(ks *kernelSet, e *Element, s *Step) bool {
+	key := elemKey(e)
+	if i, dup := ks.index[key]; dup {
+		if s.Flags&bytecode.OpCreate != 0 || !sameData(ks.elems[i].Data, e.Data) {
+			k.kernelError(e.Span, errExists)
+			return false
+		}
+		return true
+	}
+	if !e.Catchall && ks.set.Flags&bytecode.SetInterval != 0 && ks.overlapping(e) {
+		k.kernelError(e.Span, errExists)
+		return false
+	}
+	ks.index[key] = len(ks.elems)
+	ks.elems = append(ks.elems, *e)
+	return true
+}
+
+// overlapping tells whether an element overlaps one that is there. For
+// concatenations all fields must overlap; the kernel refuses a new element
+// when it covers, or lies across, an old one (nft_pipapo_insert).
+func (ks *kernelSet) overlapping(e *Element) bool {
+	if len(ks.elems) > maxOverlapScan && ks.set.isConcat() {
+		return false
+	}
+	if ks.set.pointSet() && ks.sorted {
+		// sorted and disjoint: look at the neighbours
+		i, _ := slices.BinarySearchFunc(ks.elems[:ks.sortedLen()], e, func(a Element, b *Element) int {
+			return bytes.Compare(a.From, b.From)
+		})
+		for j := max(0, i-1); j < min(ks.sortedLen(), i+2); j++ {
+			if x := &ks.elems[j]; !x.remove && !x.Catchall &&
+				bytes.Compare(x.From, e.high()) <= 0 && bytes.Compare(e.From, x.high()) <= 0 {
+				return true
+			}
+		}
+		return false
+	}
+	for i := range ks.elems {
+		x := &ks.elems[i]
+		if x.remove || x.Catchall {
+			continue
+		}
+		off, all := 0, true
+		for _, f := range ks.set.KeyFields {
+			n := f.Len()
+			if bytes.Compare(x.From[off:off+n], e.high()[off:off+n]) > 0 ||
+				bytes.Compare(e.From[off:off+n], x.high()[off:off+n]) > 0 {
+				all = false
+				break
+			}
+			off += f.padded()
+			if len(ks.set.KeyFields) == 1 {
+				break
+			}
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+// maxOverlapScan bounds the scan for overlapping concatenations.
+const maxOverlapScan = 4096
+
+func (ks *kernelSet) sortedLen() int { return len(ks.elems) }
+
+func (k *kernel) delElements(kt *kernelTable, s *Step) {
+	set := kt.sets[s.Set.Name]
+	if set == nil {
+		k.kernelError(s.NameSpan, errNoEntry)
+		return
+	}
+	ks := kt.state[set]
+	if ks.index == nil {
+		ks.index = make(map[string]int, len(ks.elems))
+		for i := range ks.elems {
+			if !ks.elems[i].remove {
+				ks.index[elemKey(&ks.elems[i])] = i
+			}
+		}
+	}
+	for i := range s.Elements {
+		key := elemKey(&s.Elements[i])
+		at, ok := ks.index[key]
+		if !ok {
+			if s.Flags&bytecode.OpDestroy == 0 {
+				k.kernelError(s.Elements[i].Span, errNoEntry)
+				return
+			}
+			continue
+		}
+		ks.elems[at].remove = true
+		ks.removed++
+		delete(ks.index, key)
+	}
+	ks.elems, ks.removed = ks.list(), 0
+	ks.index = nil
+}

@@ -283,11 +283,16 @@ func (c *ruleCtx) transferOne(b *Binary, y Expr) Expr {
 			op = OpLshift
 		}
 		n := *b.Y.(*Value)
-		if op == OpLshift {
-			// The context has grown by the shift, as the constant will.
-			v := *y
-			v.Bits = max(v.Bits, c.ectx.bits)
-			y = &v
+		v := *y
+		if v.Type.IsInteger() {
+			w, isNum := c.number(&v).(*Value)
+			if !isNum {
+				return nil
+			}
+			y = w
+		}
+		if op != OpXor {
+			c.setContext(TypeInteger, y.Order, max(c.ectx.bits, y.Bits), 0)
 		}
 		return c.binop(op, y, &n, nil)
 	}

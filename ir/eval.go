@@ -499,6 +499,7 @@ func (c *ruleCtx) setRef(e *parser.SetRef) Expr {
 	}
 	bits := s.Key.Bits
 	c.setContext(s.Key, s.Key.Order, bits, 0)
+	c.ectx.key = nestedKey
 	if s.KeyExpr != nil {
 		c.ectx.key = s.KeyExpr
 	}
@@ -525,7 +526,7 @@ func (c *ruleCtx) verdict(e *parser.Verdict) Expr {
 		return c.fail("bad-value", e.Span, "unknown verdict %q", e.Kind)
 	}
 	if e.Block != nil {
-		if v.Anon = c.anonChain(e); v.Anon == nil {
+		if v.Anon = c.anonChain(e.Block); v.Anon == nil {
 			return nil
 		}
 		return v

@@ -78,6 +78,9 @@ type Payload struct {
 	Inner  *InnerProto
 	// Raw is set for `@th,…`, which never merges with named fields in listings.
 	Raw bool
+
+	// tunnel is the protocol that Inner belongs to.
+	tunnel *Protocol
 }
 
 // InnerProto is the tunnel around an inner header.

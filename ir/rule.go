@@ -12,6 +12,25 @@ type ruleCtx struct {
 	table *Table
 	chain *Chain // nil outside rules (set elements, objects)
 	rule  *Rule
+
+	// ectx is the context of the next constant.
+	ectx exprCtx
+	// pctx is what is known of the packet's headers, and of those inside of a
+	// tunnel.
+	pctx [2]protoCtx
+	// inner is the tunnel that the expression at hand looks into.
+	inner *Protocol
+	// stmtBits is the length that a statement sets; operators compute in it.
+	stmtBits int
+	// payloadStmt is set while the operand of a header write is resolved: bit
+	// fields are then left whole.
+	payloadStmt bool
+	// inSet is set while elements are resolved.
+	inSet bool
+	// boolean is set while the left side of `… exists` is resolved.
+	boolean bool
+	nested  int // depth in lists and concatenations
+	binops  int // depth in operators
 }
 
 // want is what is expected of a value: type, byte order and length.
@@ -24,7 +43,13 @@ type want struct {
 // newRuleCtx starts a rule in a chain; chain is nil for what stands outside of
 // rules.
 func (r *resolver) newRuleCtx(t *Table, ch *Chain) *ruleCtx {
-	return &ruleCtx{resolver: r, table: t, chain: ch}
+	c := &ruleCtx{resolver: r, table: t, chain: ch, rule: &Rule{}}
+	if t != nil {
+		c.pctx[0] = newProtoCtx(t.Family)
+	}
+	// Inside a tunnel the headers start with Ethernet, as in a bridge.
+	c.pctx[1] = newProtoCtx(bytecode.FamilyBridge)
+	return c
 }
 
 // family is the family of the table that the rule is in.
@@ -38,8 +63,20 @@ func (r *resolver) resolveRule(t *Table, ch *Chain, pr *parser.Rule) *Rule {
 	if pr.Comment != nil {
 		c.rule.Comment = pr.Comment.Text
 	}
+	var last Stmt // a statement that ends the rule
 	for _, s := range pr.Stmts {
+		if last != nil {
+			r.diags.Errorf("unreachable-statement", s.Pos(), "Statement after terminal statement has no effect")
+			return nil
+		}
+		n := len(c.rule.Stmts)
 		c.stmt(s)
+		if r.diags.Errors() != before {
+			return nil
+		}
+		if n = len(c.rule.Stmts); n > 0 && isTerminal(c.rule.Stmts[n-1]) {
+			last = c.rule.Stmts[n-1]
+		}
 	}
 	if r.diags.Errors() != before {
 		return nil
@@ -49,3 +86,18 @@ func (r *resolver) resolveRule(t *Table, ch *Chain, pr *parser.Rule) *Rule {
 
 // emit appends a statement to the rule.
 func (c *ruleCtx) emit(s Stmt) { c.rule.Stmts = append(c.rule.Stmts, s) }
+
+// isTerminal tells whether nothing may follow a statement (STMT_F_TERMINAL).
+func isTerminal(s Stmt) bool {
+	switch s := s.(type) {
+	case *VerdictStmt:
+		v, ok := s.X.(*Verdict)
+		return ok && v.Code != bytecode.Continue && v.Anon == nil
+	case *NAT:
+		return true
+	case *Simple:
+		_, reject := s.Instr.(*bytecode.Reject)
+		return reject
+	}
+	return false
+}

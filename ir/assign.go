@@ -151,7 +151,7 @@ func (c *ruleCtx) assignExthdr(s *parser.Assign, x *Exthdr) {
 func (c *ruleCtx) assignPayload(s *parser.Assign, x *Payload) {
 	const unsupported = "payload statement for this expression is not supported"
 	if x.tunnel != nil {
-		c.fail("unsupported-expression", x.Span, unsupported)
+		c.fail("unsupported-expression", x.Span, "%s", unsupported)
 		return
 	}
 	if !c.payloadDependencies(x) {
@@ -221,7 +221,7 @@ func (c *ruleCtx) assignPayload(s *parser.Assign, x *Payload) {
 		emit(&target, v)
 		return
 	default:
-		c.fail("unsupported-expression", y.Common().Span, unsupported)
+		c.fail("unsupported-expression", y.Common().Span, "%s", unsupported)
 		return
 	}
 	a := Attr{Span: x.Span, Type: TypeXInteger, Order: x.Order, Bits: bits}
@@ -237,7 +237,7 @@ func (c *ruleCtx) assignPayload(s *parser.Assign, x *Payload) {
 func (c *ruleCtx) payloadInPlace(in *Binary, p *Payload, offset, bits, shift int, keep []byte, unsupported string) {
 	v, ok := in.Y.(*Value)
 	if !ok {
-		c.fail("unsupported-expression", in.Y.Common().Span, unsupported)
+		c.fail("unsupported-expression", in.Y.Common().Span, "%s", unsupported)
 		in.Y = nil
 		return
 	}

@@ -202,7 +202,7 @@ func (c *ruleCtx) fold(b *Binary) Expr {
 	if v.Type.IsString() {
 		return v
 	}
-	return c.number(v)
+	return c.integer(v)
 }
 
 // foldBytes computes an operation on numbers, cut to a length in bits.
@@ -285,7 +285,7 @@ func (c *ruleCtx) transferOne(b *Binary, y Expr) Expr {
 		n := *b.Y.(*Value)
 		v := *y
 		if v.Type.IsInteger() {
-			w, isNum := c.number(&v).(*Value)
+			w, isNum := c.integer(&v).(*Value)
 			if !isNum {
 				return nil
 			}

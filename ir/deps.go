@@ -407,7 +407,7 @@ func (c *ruleCtx) icmpDependency(desc *Protocol, p *Payload) bool {
 		}
 	}
 	if pc.icmpType != 0 {
-		c.fail("conflicting-protocols", p.Span, "incompatible icmp match: rule has %d, need %u", pc.icmpType, rep)
+		c.fail("conflicting-protocols", p.Span, "incompatible icmp match: rule has %d, need %d", pc.icmpType, rep)
 		return false
 	}
 	pc.icmpType = rep

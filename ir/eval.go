@@ -261,7 +261,7 @@ func (c *ruleCtx) symbol(e *parser.Symbol) Expr {
 	if !e.Quoted {
 		if k, ok := keywordConstants[e.Text]; ok {
 			v := &Value{Attr: Attr{Span: e.Span, Type: k.typ, Order: OrderHost, Bits: k.typ.Bits}, Bytes: []byte{k.val}}
-			return c.number(v)
+			return c.integer(v)
 		}
 	}
 	if c.ectx.typ == nil {
@@ -278,7 +278,7 @@ func (c *ruleCtx) symbol(e *parser.Symbol) Expr {
 	if k.Type.IsString() {
 		return c.stringValue(v)
 	}
-	return c.number(v)
+	return c.integer(v)
 }
 
 // suggestValue is the nearest named constant of the expected type.
@@ -291,9 +291,9 @@ func (c *ruleCtx) suggestValue(text string) string {
 	return ""
 }
 
-// number checks the range of a numeric constant and gives it the length and
+// integer checks the range of a numeric constant and gives it the length and
 // order of the context (expr_evaluate_integer).
-func (c *ruleCtx) number(v *Value) Expr {
+func (c *ruleCtx) integer(v *Value) Expr {
 	if !v.Type.IsInteger() {
 		return c.fail("bad-value", v.Span, "Unexpected datatype %s", v.Type.Name)
 	}

@@ -103,8 +103,8 @@ func (c *ruleCtx) relational(s *parser.Match) *Match {
 	}
 	if f, isFib := x.(*Fib); isFib && c.boolean {
 		f.Flags |= fibPresent
-		f.Type = TypeBoolean
-		c.ectx.typ = TypeBoolean
+		f.Type, f.Bits = TypeBoolean, 8
+		c.primaryContext(f)
 	}
 	c.boolean = false
 	if right == nil {

@@ -93,7 +93,7 @@ func isTerminal(s Stmt) bool {
 	case *VerdictStmt:
 		v, ok := s.X.(*Verdict)
 		return ok && v.Code != bytecode.Continue && v.Anon == nil
-	case *NAT:
+	case *NAT, *Queue, *Fwd:
 		return true
 	case *Simple:
 		_, reject := s.Instr.(*bytecode.Reject)

@@ -62,6 +62,8 @@ type Match struct {
 	Op       MatchOp
 	Y        Expr
 	Implicit bool
+	// Merged are the comparisons that Rule.Reduced made one of.
+	Merged []*Match
 }
 
 // VerdictStmt is a verdict, or a verdict map (X is then a *Map).

@@ -112,7 +112,3 @@ func (d *dumper) userdata(u []byte) {
 	d.buf = strconv.AppendUint(d.buf[:0], sum, 16)
 	d.w.Write(d.buf)
 }
-
-// DumpInstr returns the text of one expression without the brackets' indent,
-// e.g. `[ cmp eq reg 1 0x06 ]`.
-func DumpInstr(in Instr) string { return "" }

@@ -135,7 +135,7 @@ func (s *pcapSource) next(p *Packet) error {
 		return io.EOF
 	}
 	if err != nil {
-		return s.cut(start, "packet record header", hlen, len(h), err)
+		return s.cut(start, "packet record header", int64(hlen), len(h), err)
 	}
 	sec, sub, capLen, wireLen := s.u32(h), s.u32(h[4:]), s.u32(h[8:]), s.u32(h[12:])
 	if s.swapped == 1 || s.swapped == 2 && capLen > wireLen {
@@ -157,7 +157,7 @@ func (s *pcapSource) next(p *Packet) error {
 	w.take(hlen)
 	data, err := w.need(int(capLen))
 	if err != nil {
-		return s.cut(start, fmt.Sprintf("data of packet %d", s.packets+1), int(capLen), len(data), err)
+		return s.cut(start, fmt.Sprintf("data of packet %d", s.packets+1), int64(capLen), len(data), err)
 	}
 	w.take(int(capLen))
 	s.packets++

@@ -128,7 +128,7 @@ func (s *pcapngSource) next(p *Packet) error {
 		default:
 			padded := (int64(length) + 3) &^ 3
 			if n, err := w.skip(padded); err != nil {
-				return s.cut(start, fmt.Sprintf("block of type %#x", typ), int(min(padded, math.MaxInt32)), int(n), err)
+				return s.cut(start, fmt.Sprintf("block of type %#x", typ), padded, int(n), err)
 			}
 			continue
 		}
@@ -138,7 +138,7 @@ func (s *pcapngSource) next(p *Packet) error {
 		n := (int(length) + 3) &^ 3
 		b, err := w.need(n)
 		if err != nil {
-			return s.cut(start, blockName(typ), n, len(b), err)
+			return s.cut(start, blockName(typ), int64(n), len(b), err)
 		}
 		w.take(n)
 		if n != int(length) {

@@ -210,7 +210,7 @@ func (in *input) fail(off int64, what string, cause error) error {
 
 // cut builds the error for data that ends, or cannot be read, inside a thing
 // that starts at off.
-func (in *input) cut(off int64, thing string, want, have int, cause error) error {
+func (in *input) cut(off int64, thing string, want int64, have int, cause error) error {
 	if cause == io.EOF || cause == io.ErrUnexpectedEOF {
 		return in.fail(off, fmt.Sprintf("truncated %s: found %d of %d bytes", thing, have, want), io.ErrUnexpectedEOF)
 	}

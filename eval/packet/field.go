@@ -30,8 +30,9 @@ type field struct {
 	width   int      // bits
 	kind    valueKind
 	words   []word
-	quiet   bool // overlaps other fields: taken, never printed
-	full    bool // only taken as header.field
+	quiet   bool   // overlaps other fields: taken, never printed
+	full    bool   // only taken as header.field
+	fullAs  string // another name, only taken as header.name
 }
 
 // header is one protocol header: its fixed part and the defaults of it.
@@ -100,8 +101,8 @@ var headerVLAN = &header{
 	fields: []field{
 		{name: "vproto", bit: 0, width: 16, kind: kindWord, words: []word{{"8021q", EtherVLAN}, {"8021ad", EtherQinQ}}},
 		{name: "pcp", bit: 16, width: 3},
-		{name: "dei", aliases: []string{"cfi"}, bit: 19, width: 1},
-		{name: "vid", aliases: []string{"id"}, bit: 20, width: 12},
+		{name: "dei", fullAs: "cfi", bit: 19, width: 1},
+		{name: "vid", fullAs: "id", bit: 20, width: 12},
 	},
 }
 
@@ -375,7 +376,7 @@ func findProto(w string) *tupleProto {
 func (h *header) find(name string) *field {
 	for i := range h.fields {
 		f := &h.fields[i]
-		if f.name == name {
+		if f.name == name || f.fullAs != "" && f.fullAs == name {
 			return f
 		}
 		for _, a := range f.aliases {

@@ -36,7 +36,7 @@ import (
 // Bytes are shaped further by payload=HEX, len=N (the packet from the network
 // header on, filled with zeros), pad=N (zeros after it), frag=OFFSET[+] or
 // first or df, ext=hbh,rt,dst, options=mss:1460,sackperm,wscale:7, mss=,
-// wscale=, timestamp=, chunk= (SCTP), cvid= (a second VLAN tag), link=RAW (no
+// wscale=, timestamp=, ip.options=HEX, chunk= (SCTP), cvid= (a second VLAN tag), link=RAW (no
 // Ethernet header). frame=HEX gives all bytes; then PROTO and addresses are
 // only for the reader. Without keys: ttl 64, TCP flags syn, no payload,
 // Ethernet from 02:00:00:00:00:99 to 02:00:00:00:00:10.
@@ -247,6 +247,9 @@ func (raw *rawTuple) packet(p *Packet) (count int, e *LineError) {
 	if t.s.hasLink && !t.s.hasFrame && t.s.link != LinkEthernet && t.s.link.row().framing != frameRaw {
 		return 0, errorAt(raw.proto.col, "link=%v needs frame=, since only EN10MB and RAW frames are built", t.s.link)
 	}
+	if e := t.s.check(raw); e != nil {
+		return 0, e
+	}
 	if raw.verdict.s != "" {
 		if !slices.Contains(verdictWords, raw.verdict.s) {
 			e := errorAt(raw.verdict.col, "%q is no verdict: %s", raw.verdict.s, strings.Join(verdictWords, ", "))
@@ -270,6 +273,57 @@ func (raw *rawTuple) packet(p *Packet) (count int, e *LineError) {
 	p.Name = raw.name
 	p.Decode()
 	return t.count, nil
+}
+
+// check finds keys that would have no effect on the bytes.
+func (s *spec) check(raw *rawTuple) *LineError {
+	ether := !s.hasLink || s.link == LinkEthernet
+	for _, kv := range raw.pairs {
+		k := findKey(strings.ToLower(kv.key.s))
+		if k != nil && !k.shapes {
+			continue
+		}
+		why := ""
+		switch name := keyOrEmpty(k); {
+		case name == "frame" || name == "link" || name == "wirelen" || name == "count":
+			continue
+		case s.hasFrame:
+			why = "frame= gives all bytes"
+		case name == "" && !ether && s.setsEther(kv.key.col):
+			why = fmt.Sprintf("link=%v has no Ethernet header", s.link)
+		case name == "frag" && s.family() != NFProtoIPv4 && s.family() != NFProtoIPv6:
+			why = "only IP has fragments"
+		case name == "ext" && s.family() != NFProtoIPv6:
+			why = "only IPv6 has extension headers"
+		case name == "ip.options" && s.family() != NFProtoIPv4:
+			why = "only IPv4 has them"
+		case (name == "options" || name == "mss" || name == "wscale" || name == "sackperm" || name == "timestamp") && s.proto.l4 != headerTCP:
+			why = "only TCP has it"
+		case name == "chunk" && s.proto.l4 != headerSCTP:
+			why = "only SCTP has chunks"
+		}
+		if why != "" {
+			return errorAt(kv.key.col, "%s= would have no effect: %s", kv.key.s, why)
+		}
+	}
+	return nil
+}
+
+func keyOrEmpty(k *tupleKey) string {
+	if k == nil {
+		return ""
+	}
+	return k.name
+}
+
+// setsEther reports whether the key at a column set an Ethernet or VLAN field.
+func (s *spec) setsEther(col int) bool {
+	for i := range s.sets {
+		if t := &s.sets[i]; t.col == col && (t.h == headerEther || t.h == headerVLAN || t.h == headerCVLAN) {
+			return true
+		}
+	}
+	return false
 }
 
 // addresses reads protocol, source and destination.
@@ -395,7 +449,7 @@ func (t *tupleParser) pair(kv pairAt) (id string, e *LineError) {
 			continue
 		}
 		f := h.find(fname)
-		if f == nil || f.full && !qualified && !(h == headerEther && t.s.proto.ether) {
+		if f == nil || f.fullAs == fname && !qualified || f.full && !qualified && !(h == headerEther && t.s.proto.ether) {
 			continue
 		}
 		v := fieldSet{h: h, f: f, col: kv.key.col}

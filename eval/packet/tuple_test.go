@@ -111,6 +111,10 @@ func TestParseTupleErrors(t *testing.T) {
 		{`tcp 1.2.3.4:1 > 5.6.7.8:2 in="lan`, `column 30: the quotation mark is not closed, or a bad escape follows it`},
 		{"udp 1.2.3.4:1 > 5.6.7.8:2 len=20", `column 1: len=20 is less than the 28 bytes of headers and payload`},
 		{"arp 1.2.3.4 > 5.6.7.8 link=RAW", `column 1: link=RAW has no room for "arp", only for IP`},
+		{"udp 1.2.3.4:1 > 5.6.7.8:2 mss=5", `column 27: mss= would have no effect: only TCP has it`},
+		{"udp 1.2.3.4:1 > 5.6.7.8:2 frame=00 ttl=5", `column 36: ttl= would have no effect: frame= gives all bytes`},
+		{"udp 1.2.3.4:1 > 5.6.7.8:2 vid=5 link=RAW", `column 27: vid= would have no effect: link=RAW has no Ethernet header`},
+		{"tcp [2001:db8::1]:1 > [2001:db8::2]:2 id=5", `column 39: id= does not fit a packet of tcp: it is a field of icmp, icmpv6, ip, frag, vlan`},
 		{"udp 1.2.3.4:1 > 5.6.7.8:2 payload=abc", `column 35: payload: "abc" is not an even number of hex digits`},
 	}
 	for _, tt := range tests {

@@ -16,6 +16,7 @@ type tupleKey struct {
 	aliases []string
 	set     func(t *tupleParser, v string) error
 	get     func(s *Stated) (string, bool)
+	shapes  bool // shapes the bytes instead of stating a fact
 }
 
 // Words that the keys take.
@@ -154,6 +155,18 @@ func num(name string, has Has, at func(*Stated) *uint32, aliases ...string) tupl
 		}}
 }
 
+// ifIndex lets a key for an interface index take a name too, as nft does.
+func ifIndex(k tupleKey, name string) tupleKey {
+	set := k.set
+	k.set = func(t *tupleParser, v string) error {
+		if v != "" && (v[0] < '0' || v[0] > '9') {
+			return findKey(name).set(t, v)
+		}
+		return set(t, v)
+	}
+	return k
+}
+
 // hexNum is num, printed in hex.
 func hexNum(name string, has Has, at func(*Stated) *uint32, aliases ...string) tupleKey {
 	k := num(name, has, at, aliases...)
@@ -197,8 +210,8 @@ func init() {
 		text("out", HasOifName, func(s *Stated) *string { return &s.OifName }, ifNameMax, "oifname"),
 		{name: "hook", set: setHook, get: func(s *Stated) (string, bool) { return s.PathString(), s.PathLen == 1 }},
 		{name: "path", set: setPath, get: func(s *Stated) (string, bool) { return s.PathString(), s.PathLen > 1 }},
-		num("iif", HasIif, func(s *Stated) *uint32 { return &s.Iif }),
-		num("oif", HasOif, func(s *Stated) *uint32 { return &s.Oif }),
+		ifIndex(num("iif", HasIif, func(s *Stated) *uint32 { return &s.Iif }), "in"),
+		ifIndex(num("oif", HasOif, func(s *Stated) *uint32 { return &s.Oif }), "out"),
 		devType("iiftype", HasIifType, func(s *Stated) *uint16 { return &s.IifType }),
 		devType("oiftype", HasOifType, func(s *Stated) *uint16 { return &s.OifType }),
 		num("iifgroup", HasIifGroup, func(s *Stated) *uint32 { return &s.IifGroup }),
@@ -242,7 +255,7 @@ func init() {
 			},
 			get: func(s *Stated) (string, bool) { return s.Direction.String(), s.Direction != DirUnknown }},
 		{name: "time", set: setTime, get: getTime},
-		{name: "ct", aliases: []string{"ct.state"},
+		{name: "ct", aliases: []string{"ct.state", "ctstate", "state"},
 			set: func(t *tupleParser, v string) error {
 				n, err := parseFlags(v, ctStateWords, 0x7f)
 				t.st.CT.State, t.st.Has = uint32(n), t.st.Has|HasCTState
@@ -291,29 +304,29 @@ func init() {
 		num("ct.id", HasCTID, func(s *Stated) *uint32 { return &s.CT.ID }),
 
 		// What follows shapes the bytes.
-		{name: "frag", set: setFrag},
-		{name: "ext", set: setExt},
-		{name: "ip.options", aliases: []string{"ipopts"}, set: func(t *tupleParser, v string) (err error) {
+		{name: "frag", shapes: true, set: setFrag},
+		{name: "ext", shapes: true, set: setExt},
+		{name: "ip.options", shapes: true, aliases: []string{"ipopts"}, set: func(t *tupleParser, v string) (err error) {
 			t.s.ipOpts, err = parseHex(v)
 			return err
 		}},
-		{name: "options", set: setTCPOptions},
-		{name: "mss", set: func(t *tupleParser, v string) error { return t.tcpOption("mss:" + v) }},
-		{name: "wscale", set: func(t *tupleParser, v string) error { return t.tcpOption("wscale:" + v) }},
-		{name: "sackperm", set: func(t *tupleParser, v string) error {
+		{name: "options", shapes: true, set: setTCPOptions},
+		{name: "mss", shapes: true, set: func(t *tupleParser, v string) error { return t.tcpOption("mss:" + v) }},
+		{name: "wscale", shapes: true, set: func(t *tupleParser, v string) error { return t.tcpOption("wscale:" + v) }},
+		{name: "sackperm", shapes: true, set: func(t *tupleParser, v string) error {
 			if n, err := parseWord(v, boolWords, 1); err != nil || n == 0 {
 				return err
 			}
 			return t.tcpOption("sackperm")
 		}},
-		{name: "timestamp", set: func(t *tupleParser, v string) error { return t.tcpOption("timestamp:" + v) }},
-		{name: "chunk", set: setChunk},
-		{name: "payload", set: func(t *tupleParser, v string) error {
+		{name: "timestamp", shapes: true, set: func(t *tupleParser, v string) error { return t.tcpOption("timestamp:" + v) }},
+		{name: "chunk", shapes: true, set: setChunk},
+		{name: "payload", shapes: true, set: func(t *tupleParser, v string) error {
 			b, err := parseHex(v)
 			t.s.payload = append(t.s.payload, b...)
 			return err
 		}},
-		{name: "len", set: func(t *tupleParser, v string) error {
+		{name: "len", shapes: true, set: func(t *tupleParser, v string) error {
 			n, err := parseNumber(v, 65575)
 			t.s.length = int(n)
 			if err == nil && n == 0 {
@@ -321,23 +334,23 @@ func init() {
 			}
 			return err
 		}},
-		{name: "pad", set: func(t *tupleParser, v string) error {
+		{name: "pad", shapes: true, set: func(t *tupleParser, v string) error {
 			n, err := parseNumber(v, 65535)
 			t.s.pad = int(n)
 			return err
 		}},
-		{name: "link", set: setLink},
-		{name: "frame", set: func(t *tupleParser, v string) (err error) {
+		{name: "link", shapes: true, set: setLink},
+		{name: "frame", shapes: true, set: func(t *tupleParser, v string) (err error) {
 			t.s.frame, err = parseHex(v)
 			t.s.hasFrame = true
 			return err
 		}},
-		{name: "wirelen", set: func(t *tupleParser, v string) error {
+		{name: "wirelen", shapes: true, set: func(t *tupleParser, v string) error {
 			n, err := parseNumber(v, 1<<30)
 			t.s.wireLen = int(n)
 			return err
 		}},
-		{name: "count", set: func(t *tupleParser, v string) error {
+		{name: "count", shapes: true, set: func(t *tupleParser, v string) error {
 			n, err := parseNumber(v, 1<<31)
 			t.count = int(n)
 			return err
@@ -381,10 +394,15 @@ func setPath(t *tupleParser, v string) error {
 	return nil
 }
 
-// setTime takes seconds since 1970 with up to nine decimals, or RFC 3339.
+// setTime takes seconds since 1970 with up to nine decimals, or RFC 3339; a date
+// without a zone is UTC.
 func setTime(t *tupleParser, v string) error {
 	t.st.Has |= HasTime
-	if when, err := time.Parse(time.RFC3339Nano, v); err == nil {
+	for _, layout := range [...]string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, time.DateOnly} {
+		when, err := time.Parse(layout, v)
+		if err != nil {
+			continue
+		}
 		if y := when.Year(); y < 1970 || y > 2261 {
 			return bad(v, "a time between 1970 and 2261")
 		}
@@ -442,20 +460,24 @@ func getLabel(s *Stated) (string, bool) {
 }
 
 // setFrag takes "df", or an offset in bytes with "+" for more fragments, or
-// both, comma separated; "first" is 0+.
+// both, comma separated; "first" is 0+, "middle" 1480+ and "last" 1480.
 func setFrag(t *tupleParser, v string) error {
 	f := &fragSpec{}
 	for _, w := range strings.Split(v, ",") {
 		switch w {
 		case "df":
 			f.df = true
-		case "first":
+		case "first", "mf":
 			f.more = true
+		case "middle":
+			f.off, f.more = 1480, true
+		case "last", "later":
+			f.off = 1480
 		default:
 			d, more := strings.CutSuffix(w, "+")
 			n, err := parseNumber(d, 65528)
 			if err != nil {
-				return bad(v, "a fragment: df, first, or an offset in bytes with + if more follow")
+				return bad(v, "a fragment: df, first, middle, last, or an offset in bytes with + if more follow")
 			}
 			f.off, f.more = int(n), more
 		}

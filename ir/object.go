@@ -119,8 +119,8 @@ func arg(p *parser.Property, i int) string {
 	return ""
 }
 
-// number reads a property's value of at most bits bits.
-func (c *ruleCtx) number(p *parser.Property, i, bits int) uint64 {
+// propNumber reads a property's value of at most bits bits.
+func (c *ruleCtx) propNumber(p *parser.Property, i, bits int) uint64 {
 	n, err := strconv.ParseUint(arg(p, i), 0, 64)
 	if err != nil || bits < 64 && n>>bits != 0 {
 		c.diags.Errorf("invalid-number", p.Span, "number %s out of range", arg(p, i))
@@ -146,9 +146,9 @@ func (c *ruleCtx) ctHelper(props []*parser.Property) bytecode.Instr {
 	return s
 }
 
-// ctTimeoutStates are the words for the states of a timeout policy and their
+// ctPolicyStates are the words for the states of a timeout policy and their
 // defaults in seconds (timeout_protocol in nftables), in the kernel's order.
-var ctTimeoutStates = map[uint8][]struct {
+var ctPolicyStates = map[uint8][]struct {
 	Name    string
 	Default uint32
 }{
@@ -172,7 +172,7 @@ func (c *ruleCtx) ctTimeout(props []*parser.Property) bytecode.Instr {
 			}
 		}
 	}
-	states := ctTimeoutStates[s.L4Proto]
+	states := ctPolicyStates[s.L4Proto]
 	for i, st := range states {
 		s.Policy[i] = st.Default
 	}
@@ -216,9 +216,9 @@ func (c *ruleCtx) ctExpect(cmd *parser.Command, props []*parser.Property) byteco
 		case "l3proto":
 			s.Family = families[arg(p, 0)]
 		case "dport":
-			s.Port = uint16(c.number(p, 0, 16))
+			s.Port = uint16(c.propNumber(p, 0, 16))
 		case "size":
-			s.Size = uint8(c.number(p, 0, 8))
+			s.Size = uint8(c.propNumber(p, 0, 8))
 		case "timeout":
 			d, _ := c.duration(parser.Name{Span: p.Span, Text: arg(p, 0)})
 			s.Timeout = uint32(d / time.Millisecond)
@@ -235,15 +235,15 @@ func (c *ruleCtx) tunnel(props []*parser.Property) bytecode.Instr {
 	for _, p := range props {
 		switch p.Keyword.Text {
 		case "id":
-			s.ID = uint32(c.number(p, 0, 32))
+			s.ID = uint32(c.propNumber(p, 0, 32))
 		case "sport":
-			s.Sport = uint16(c.number(p, 0, 16))
+			s.Sport = uint16(c.propNumber(p, 0, 16))
 		case "dport":
-			s.Dport = uint16(c.number(p, 0, 16))
+			s.Dport = uint16(c.propNumber(p, 0, 16))
 		case "ttl":
-			s.TTL = uint8(c.number(p, 0, 8))
+			s.TTL = uint8(c.propNumber(p, 0, 8))
 		case "tos":
-			s.TOS = uint8(c.number(p, 0, 8))
+			s.TOS = uint8(c.propNumber(p, 0, 8))
 		case "ip", "ip6":
 			typ := DatatypeByID(IDIPv4Addr)
 			if p.Keyword.Text == "ip6" {
@@ -277,13 +277,13 @@ func (c *ruleCtx) tunnelOptions(s *bytecode.ObjTunnelSpec, items []parser.Item) 
 		}
 		switch p.Keyword.Text {
 		case "gbp":
-			s.VxlanGBP = uint32(c.number(p, 0, 32))
+			s.VxlanGBP = uint32(c.propNumber(p, 0, 32))
 		case "version":
-			s.Erspan.Version = uint8(c.number(p, 0, 8))
+			s.Erspan.Version = uint8(c.propNumber(p, 0, 8))
 		case "index":
-			s.Erspan.Index = uint32(c.number(p, 0, 32))
+			s.Erspan.Index = uint32(c.propNumber(p, 0, 32))
 		case "id":
-			s.Erspan.HWID = uint8(c.number(p, 0, 8))
+			s.Erspan.HWID = uint8(c.propNumber(p, 0, 8))
 		case "direction":
 			if arg(p, 0) == "egress" {
 				s.Erspan.Dir = 1
@@ -295,7 +295,7 @@ func (c *ruleCtx) tunnelOptions(s *bytecode.ObjTunnelSpec, items []parser.Item) 
 				data = data[4:]
 			}
 			s.Geneve = append(s.Geneve, bytecode.TunnelGeneveOpt{
-				Class: uint16(c.number(p, 0, 16)), Type: uint8(c.number(p, 1, 8)), Data: data})
+				Class: uint16(c.propNumber(p, 0, 16)), Type: uint8(c.propNumber(p, 1, 8)), Data: data})
 		}
 	})
 }

@@ -233,7 +233,7 @@ func TestCorpusVerdicts(t *testing.T) {
 			}
 		}
 		total++
-		o := run(rec.File, string(text), ifaces, parser.Options{})
+		o := run(rec.File, string(text), ifaces, parser.Options{Glob: filepath.Glob, ReadFile: os.ReadFile})
 		switch {
 		case (o.err == "") == (rec.Load == "ok"):
 			right++

@@ -1,0 +1,87 @@
+package eval
+
+import (
+	"github.com/nftc/nftc/eval/conntrack"
+	"github.com/nftc/nftc/internal/diag"
+
+	"github.com/nftc/nftc/compile/bytecode"
+)
+
+// Env is everything about the world that packets and rules do not say. The
+// zero Env knows nothing: what depends on it is unknown.
+type Env struct {
+	// Host routes packets and answers fib; nil: see the package comment.
+	Host *Host
+	// Interfaces that exist beside those of Host: name, index, type.
+	Interfaces []Interface
+	// Conntrack configures simulated connection tracking.
+	Conntrack conntrack.Config
+	// Start is the time in nanoseconds since 1970 at which the ruleset was
+	// loaded: limits have full buckets, sets with timeouts their elements.
+	// 0: the time of the first packet.
+	Start int64
+}
+
+// Options choose what Run records beside the verdict. Both cost allocations.
+type Options struct {
+	Trace   bool // fill Result.Trace
+	Explain bool // fill Result.Explain
+}
+
+// Interface is a network device.
+type Interface struct {
+	Name  string
+	Index uint32
+	Type  uint16 // ARPHRD_*; 0 with HasType false: not known
+	// HasType, HasGroup and HasKind tell which of these are known.
+	HasType  bool
+	Group    uint32
+	HasGroup bool
+	Kind     string // rtnl_link_ops.kind, empty for hardware
+	HasKind  bool
+	Master   string // bridge or VRF it belongs to
+	MTU      int    // 0: not known
+	MAC      [6]byte
+	HasMAC   bool
+	PVID     uint16 // bridge port's VLAN, 0: not known
+}
+
+// Engine is a ruleset ready to run, with its state: counters, sets, objects,
+// connections.
+type Engine struct {
+	rs    *bytecode.Ruleset
+	files *diag.FileSet
+	env   Env
+
+	ops     []op
+	opInstr []int32 // index of the expression in its rule, by op
+	tables  []*table
+	chains  []*chain
+	sets    []*set
+	objects []*object
+
+	counters []counterState
+	limits   []limitState
+	quotas   []quotaState
+	lasts    []lastState
+	conns    []connlimitState
+	numgens  []numgenState
+	owners   []*bytecode.Rule // for reports, unused entries nil
+
+	hooks   hookLists
+	ct      *conntrack.Tracker
+	ctProto [3]bool // which families have conntrack hooks: IPv4, IPv6, bridge
+
+	ifByName  map[string]*Interface
+	ifByIndex map[uint32]*Interface
+
+	now      int64 // nanoseconds since 1970, time of the packet at hand
+	nowKnown bool
+	started  bool
+	startAt  int64
+
+	w        walk
+	branches int
+	free     []*walk
+	opts     Options
+}

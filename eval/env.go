@@ -1,10 +1,8 @@
 package eval
 
 import (
-	"github.com/nftc/nftc/eval/conntrack"
-	"github.com/nftc/nftc/internal/diag"
-
 	"github.com/nftc/nftc/compile/bytecode"
+	"github.com/nftc/nftc/eval/conntrack"
 )
 
 // Env is everything about the world that packets and rules do not say. The
@@ -49,28 +47,32 @@ type Interface struct {
 // Engine is a ruleset ready to run, with its state: counters, sets, objects,
 // connections.
 type Engine struct {
-	rs    *bytecode.Ruleset
-	files *diag.FileSet
-	env   Env
+	rs  *bytecode.Ruleset
+	env Env
 
-	ops     []op
-	opInstr []int32 // index of the expression in its rule, by op
-	tables  []*table
-	chains  []*chain
-	sets    []*set
-	objects []*object
+	ops      []op
+	opInstr  []int32 // index of the expression in its rule, by op
+	verdicts []verdict
+	tables   []*table
+	chains   []*chain
+	sets     []*set
+	objects  []*object
+	states   []*stateful
+	numgens  []uint32 // last number drawn
 
-	counters []counterState
-	limits   []limitState
-	quotas   []quotaState
-	lasts    []lastState
-	conns    []connlimitState
-	numgens  []numgenState
-	owners   []*bytecode.Rule // for reports, unused entries nil
+	hooks      hookLists
+	tracks     [layers]bool // connection tracking is on
+	defrags    [layers]bool
+	natOn      [layers]bool
+	hasBridge  bool // there are base chains of the bridge family
+	hasOther   bool // and of ip, ip6, inet or arp
+	bridgeOnly bool
+	wantTrack  []trackWish
+	rule       *bytecode.Rule // being flattened
 
-	hooks   hookLists
-	ct      *conntrack.Tracker
-	ctProto [3]bool // which families have conntrack hooks: IPv4, IPv6, bridge
+	ct     *conntrack.Tracker
+	defrag *conntrack.Defrag
+	stated conntrack.Conn
 
 	ifByName  map[string]*Interface
 	ifByIndex map[uint32]*Interface
@@ -80,8 +82,15 @@ type Engine struct {
 	started  bool
 	startAt  int64
 
-	w        walk
-	branches int
-	free     []*walk
-	opts     Options
+	w    walk
+	out  outcomes
+	free []*branch
+}
+
+// trackWish is a rule that turns connection tracking, or only
+// defragmentation, on for its family.
+type trackWish struct {
+	rule       *bytecode.Rule
+	family     bytecode.Family
+	defragOnly bool
 }

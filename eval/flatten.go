@@ -23,6 +23,8 @@ func (f *flattener) emit(o op) {
 // rule flattens all expressions of a rule.
 func (f *flattener) rule(r *bytecode.Rule) (rule, error) {
 	out := rule{src: r, first: int32(len(f.e.ops))}
+	f.e.rule = r
+	defer func() { f.e.rule = nil }()
 	for i, in := range r.Instrs {
 		f.idx = int32(i)
 		if err := f.instr(in); err != nil {
@@ -216,7 +218,7 @@ func (f *flattener) instrMore(in bytecode.Instr) error {
 		if in.Flags&fibPresent != 0 {
 			n = 1
 		}
-		if in.Result < fibOif || in.Result > fibAddrType {
+		if in.Result < fibOifIndex || in.Result > fibAddrType {
 			return fmt.Errorf("result %d", in.Result)
 		}
 		dst, err := load(in.Dst, n)
@@ -326,6 +328,7 @@ func (f *flattener) instrMore(in bytecode.Instr) error {
 		f.emit(o)
 	case *bytecode.Notrack:
 		f.emit(op{code: opNotrack})
+		f.e.needCT(f.table.src.Family)
 	case *bytecode.FlowOffload:
 		f.emit(op{code: opFlowOffload, instr: in})
 		f.e.needCT(f.table.src.Family)

@@ -103,20 +103,26 @@ type walk struct {
 	entered bool // p.Info is valid for view
 	trip    trip
 
-	mark, priority       uint32
-	markWhy, prioWhy     Cause
-	secmark              uint32
-	secmarkWhy           Cause
-	pktType              packet.PktType
-	mutated              bool
-	bytesWhy             Cause // some bytes of the packet are unknown since a rule wrote them
-	in, out              iface
-	ct                   *conntrack.Conn
-	ctInfo               conntrack.Info
-	ctNone, ctTemplate   bool // no entry: invalid or untracked; zone template
-	ctZone               conntrack.Zone
-	ctZoneWhy, ctMarkWhy Cause
-	natRun               bool
+	// inject is a verdict that a branch takes for the op at resume.
+	inject   verdict
+	injected bool
+
+	mark, priority     uint32
+	markWhy, prioWhy   Cause
+	prioSet            bool
+	secmark            uint32
+	secmarkWhy         Cause
+	pktType            packet.PktType
+	mutated            bool
+	bytesWhy           Cause // some bytes of the packet are unknown since a rule wrote them
+	in, out            iface
+	ct                 *conntrack.Conn
+	ctInfo             conntrack.Info
+	ctNone, ctTemplate bool // no entry: invalid or untracked; zone template
+	ctZone             conntrack.Zone
+	ctMarkWhy          Cause
+	natIndex           int // nat chain at hand inside a NAT function
+	reassembled        bool
 
 	dry  bool    // run for its verdict only: no side effects
 	res  *Result // nil when dry
@@ -127,16 +133,17 @@ type walk struct {
 
 // ending is how a trip ended.
 type ending struct {
-	verdict Verdict
-	step    Step
-	base    *chain
-	chain   *chain
-	rule    *bytecode.Rule
-	policy  bool
-	reject  *bytecode.Reject
-	queue   uint16
-	by      Internal
-	stack   StackReason
+	verdict  Verdict
+	step     Step // the hook at hand
+	accepted Step // the hook of the last chain that gave a verdict
+	base     *chain
+	chain    *chain
+	rule     *bytecode.Rule
+	policy   bool
+	reject   *bytecode.Reject
+	queue    uint16
+	by       Internal
+	stack    StackReason
 }
 
 // runChain runs from the walk's place to the end of its base chain: the
@@ -152,7 +159,15 @@ func (e *Engine) runChain(w *walk) int32 {
 			if w.resume >= 0 {
 				i, w.resume = w.resume, -1
 			}
-			code = e.eval(w, i, r.end)
+			if w.injected {
+				w.injected, w.vd, code = false, w.inject, w.inject.code
+				i++
+			} else {
+				code = codeContinue
+			}
+			if code == codeContinue {
+				code = e.eval(w, i, r.end)
+			}
 			if code == codeBreak {
 				code = codeContinue
 				w.ri++
@@ -376,7 +391,7 @@ func (e *Engine) evalRare(w *walk, o *op, i int32) int32 {
 		return e.ctSet(w, o, i)
 	case opNotrack:
 		// nft_notrack_eval: only what has no entry yet.
-		if w.ct == nil && !w.ctNone {
+		if w.ct == nil && !w.ctTemplate {
 			w.ctInfo, w.ctNone = conntrack.Untracked, true
 		}
 		return codeContinue

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"github.com/nftc/nftc/compile/bytecode"
+	"github.com/nftc/nftc/eval/packet"
 )
 
 // Verdict is what became of a packet at the end of its trip.
@@ -132,48 +133,29 @@ func (i Internal) String() string {
 	return "invalid"
 }
 
-// StackReason says why the network stack drops a packet between hooks.
+// StackReason says why the network stack drops a packet between hooks: a
+// packet.StackReason, or one of those below, which depend on the host.
 type StackReason uint8
 
 const (
-	StackNone StackReason = iota
-	StackNoHeader
-	StackBadHeader
-	StackChecksum
-	StackTruncated
-	StackMartianSource
-	StackMartianDest
-	StackOtherHost
-	StackTTL
-	StackMTU
-	StackNoRoute
-	StackNotForwarding
-	StackNotMember
-	StackUnknownProtocol
+	StackNone          StackReason = 0
+	StackNoRoute       StackReason = 128 + iota // no route to the destination
+	StackProhibited                             // a route of type unreachable, prohibit or blackhole
+	StackNotForwarding                          // the host does not forward
+	StackMTU                                    // too long for the route, must not be fragmented
+	StackNotMember                              // multicast that the host has not joined
 )
 
-var stackReasonNames = [...]string{
-	StackNone:            "none",
-	StackNoHeader:        "no network header",
-	StackBadHeader:       "malformed network header",
-	StackChecksum:        "bad header checksum",
-	StackTruncated:       "shorter than its length field",
-	StackMartianSource:   "martian source address",
-	StackMartianDest:     "martian destination address",
-	StackOtherHost:       "link layer destination is another host",
-	StackTTL:             "time to live exceeded",
-	StackMTU:             "larger than the route's MTU",
-	StackNoRoute:         "no route",
-	StackNotForwarding:   "forwarding is off",
-	StackNotMember:       "multicast group not joined",
-	StackUnknownProtocol: "protocol not handled by the stack",
-}
+var stackNames = [...]string{"no route", "route forbids", "forwarding is off", "larger than the route's MTU", "multicast group not joined"}
 
 func (r StackReason) String() string {
-	if int(r) < len(stackReasonNames) {
-		return stackReasonNames[r]
+	if r >= StackNoRoute {
+		if i := int(r - StackNoRoute); i < len(stackNames) {
+			return stackNames[i]
+		}
+		return "invalid"
 	}
-	return "invalid"
+	return packet.StackReason(r).String()
 }
 
 // Assumptions is a set of things that were taken for granted because neither
@@ -194,8 +176,9 @@ const (
 	// AssumedNotOffloaded: packets of flows in a flowtable were run through
 	// the hooks, which the kernel would skip.
 	AssumedNotOffloaded
-	// AssumedLabelsTracked: reserved bits of ct labels are zero.
-	AssumedLabelsTracked
+	// AssumedOutgoing: the capture says that the packet left; it is taken as
+	// sent by this host.
+	AssumedOutgoing
 )
 
 var assumptionNames = [...]string{
@@ -204,7 +187,7 @@ var assumptionNames = [...]string{
 	"destination address is local",
 	"no time stated",
 	"not offloaded by a flowtable",
-	"connection labels start empty",
+	"sent by this host",
 }
 
 // Each calls f with the name of every assumption in the set.

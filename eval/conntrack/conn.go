@@ -120,3 +120,8 @@ func (c *Conn) StateName() string {
 	}
 	return ""
 }
+
+// TCPEstablished is nf_conntrack_tcp_established.
+func (c *Conn) TCPEstablished() bool {
+	return c.tcp.state == tcpEstablished && c.Status&Assured != 0
+}

@@ -155,6 +155,35 @@ func (t *Tracker) In(p *packet.Packet, hook Hook, zone Zone, now int64) Outcome 
 	}
 }
 
+// Peek tells what In would find, without changing anything: for a packet of a
+// known connection its present state, else a new connection. The returned Conn
+// is a copy.
+func (t *Tracker) Peek(p *packet.Packet, zone Zone, now int64) Outcome {
+	tuple, ok := TupleOf(p)
+	if !ok {
+		return invalid
+	}
+	r, ok := t.table[key{tuple, zone.In(0)}]
+	if !ok || r.conn.Timeout <= now {
+		reply, ok := tuple.Invert()
+		if !ok {
+			return invalid
+		}
+		return Outcome{Conn: &Conn{Orig: tuple, Reply: reply, Zone: zone, slot: -1}, Info: New}
+	}
+	c := *r.conn
+	c.slot = -1
+	switch {
+	case r.dir == 1:
+		return Outcome{Conn: &c, Info: EstablishedReply}
+	case c.Status&SeenReply != 0:
+		return Outcome{Conn: &c, Info: Established}
+	case c.Status&Expected != 0:
+		return Outcome{Conn: &c, Info: Related}
+	}
+	return Outcome{Conn: &c, Info: New}
+}
+
 type result uint8
 
 const (

@@ -1,0 +1,115 @@
+package eval
+
+import (
+	"github.com/nftc/nftc/eval/conntrack"
+	"github.com/nftc/nftc/eval/packet"
+)
+
+// branch is a walk with the memory that its copy of the packet lies in.
+type branch struct {
+	walk
+	p    packet.Packet
+	data []byte
+	conn conntrack.Conn
+}
+
+// outcomes collects how the branches of one packet ended, as bits by Verdict.
+type outcomes struct {
+	seen     uint8
+	branches int
+	overflow bool
+}
+
+func (o *outcomes) add(v Verdict) { o.seen |= 1 << v }
+
+// split tells whether the ways seen so far differ already.
+func (o *outcomes) split() bool { return o.overflow || o.seen&(o.seen-1) != 0 }
+
+// copyWalk makes a dry copy of a walk.
+func (e *Engine) copyWalk(w *walk) *branch {
+	var b *branch
+	if n := len(e.free); n > 0 {
+		b, e.free = e.free[n-1], e.free[:n-1]
+	} else {
+		b = new(branch)
+	}
+	b.walk = *w
+	b.p = *w.p
+	b.data = append(b.data[:0], w.p.Data...)
+	b.p.Data = b.data
+	b.walk.p = &b.p
+	if w.ct != nil {
+		b.conn = *w.ct
+		b.walk.ct = &b.conn
+	}
+	b.dry, b.res = true, nil
+	b.opts = Options{}
+	b.forkAlts = nil
+	return b
+}
+
+// explore runs the ways that an undecided op opens, but for the one on which
+// it does not match: that one is left to w, which goes on with the next rule.
+func (e *Engine) explore(w *walk) {
+	cause, i := w.forkCause, w.forkOp
+	e.noteUnknown(w, cause, int(i))
+	alts := w.forkAlts
+	n := max(1, len(alts))
+	for k := 0; k < n && !e.out.split(); k++ {
+		if e.out.branches >= maxBranches {
+			e.out.overflow = true
+			e.noteUnknown(w, CauseTooMany, -1)
+			break
+		}
+		e.out.branches++
+		b := e.copyWalk(w)
+		if len(alts) > 0 {
+			b.inject, b.injected = alts[k], true
+			b.resume = i
+		} else {
+			if o := &e.ops[i]; w.forkData {
+				b.unknown(o.dst, uint16(e.sets[o.ref].dataLen), cause)
+			}
+			b.resume = i + 1
+		}
+		e.travel(&b.walk)
+		e.out.add(b.end.verdict)
+		e.free = append(e.free, b)
+	}
+	w.forkAlts = nil
+	w.ri++
+	w.resume = -1
+}
+
+// exploreChain runs the way on which a chain is run that may or may not be
+// bound to the packet's device; w passes over it.
+func (e *Engine) exploreChain(w *walk, c *chain) {
+	e.noteChain(w, c)
+	if e.out.split() {
+		return
+	}
+	if e.out.branches >= maxBranches {
+		e.out.overflow = true
+		return
+	}
+	e.out.branches++
+	b := e.copyWalk(w)
+	b.startChain(c)
+	e.travel(&b.walk)
+	e.out.add(b.end.verdict)
+	e.free = append(e.free, b)
+}
+
+// noteChain records that it is not known whether a chain runs.
+func (e *Engine) noteChain(w *walk, c *chain) {
+	if w.res == nil {
+		return
+	}
+	r := Reason{Cause: CauseInterface, Table: c.table.src, Chain: c.src, Instr: -1, Span: c.src.Span}
+	for _, o := range w.res.Unknown {
+		if o == r {
+			return
+		}
+	}
+	w.res.Unknown = append(w.res.Unknown, r)
+}

@@ -1,0 +1,163 @@
+package eval
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/nftc/nftc/compile/bytecode"
+	"github.com/nftc/nftc/eval/packet"
+)
+
+type addr = netip.Addr
+
+// advance does what the network stack does after a hook let the packet pass:
+// checks, routing, the next hooks. It returns false when the trip ends there,
+// with the walk's ending set. Stated hooks are taken as they are.
+func (e *Engine) advance(w *walk) bool {
+	t := &w.trip
+	if t.stated {
+		return true
+	}
+	if t.bridged && t.layer != layerNetdev {
+		return e.advanceBridge(w)
+	}
+	switch {
+	case t.layer == layerNetdev && t.hook == bytecode.HookIngress:
+		return e.receive(w)
+	case t.hook == bytecode.HookPrerouting:
+		return e.routeIn(w)
+	case t.hook == bytecode.HookForward:
+		if t.n == t.at+1 {
+			t.add(t.layer, bytecode.HookPostrouting)
+			t.add(layerNetdev, bytecode.HookEgress)
+		}
+	}
+	return true
+}
+
+// stackDrop ends a walk between hooks.
+func (w *walk) stackDrop(r StackReason) bool {
+	w.end = ending{verdict: Stack, step: w.end.step, accepted: w.end.step, by: ByStack, stack: r}
+	return false
+}
+
+// receive is netif_receive_skb after ingress: to the protocol's own hooks.
+func (e *Engine) receive(w *walk) bool {
+	t := &w.trip
+	if r := w.p.StackIngress(); r != packet.StackNone {
+		return w.stackDrop(StackReason(r))
+	}
+	if t.bridged {
+		t.add(layerBridge, bytecode.HookPrerouting)
+		return true
+	}
+	if r := w.p.StackPrerouting(); r != packet.StackNone {
+		return w.stackDrop(StackReason(r))
+	}
+	above, ok := l3(w.p)
+	switch {
+	case !ok:
+		return w.stackDrop(StackReason(packet.StackNotIP))
+	case above == layerARP:
+		t.add(layerARP, bytecode.HookInput)
+	default:
+		t.add(above, bytecode.HookPrerouting)
+	}
+	return true
+}
+
+// advanceBridge goes on from a bridge hook: br_handle_frame_finish,
+// br_forward, br_pass_frame_up.
+func (e *Engine) advanceBridge(w *walk) bool {
+	t := &w.trip
+	switch t.hook {
+	case bytecode.HookPrerouting:
+		s := &w.p.Stated
+		out := s.Has&(packet.HasObrName|packet.HasOifName|packet.HasOif) != 0
+		if out || w.pktType == packet.PktOther {
+			t.forwarded = true
+			t.add(layerBridge, bytecode.HookForward)
+			t.add(layerBridge, bytecode.HookPostrouting)
+			t.add(layerNetdev, bytecode.HookEgress)
+			break
+		}
+		if w.res != nil {
+			w.res.Assumed |= AssumedLocal
+		}
+		t.add(layerBridge, bytecode.HookInput)
+	}
+	return true
+}
+
+// routeIn is the routing decision after prerouting: ip_route_input_noref,
+// ip6_route_input.
+func (e *Engine) routeIn(w *walk) bool {
+	t := &w.trip
+	if r := w.p.StackRoute(); r != packet.StackNone {
+		return w.stackDrop(StackReason(r))
+	}
+	s := &w.p.Stated
+	h := e.env.Host
+	_, dst, a := addrs2(w.p)
+	if s.Has&(packet.HasOifName|packet.HasOif) != 0 {
+		// The packet says by which device it leaves: it is forwarded.
+		return e.forward(w, nil)
+	}
+	if h == nil || a != packet.None {
+		if w.res != nil {
+			w.res.Assumed |= AssumedLocal
+		}
+		t.add(t.layer, bytecode.HookInput)
+		return true
+	}
+	if typ, ok := specialAddr(dst); ok && typ != RouteUnicast {
+		t.add(t.layer, bytecode.HookInput)
+		return true
+	}
+	r, ok := h.Lookup(dst)
+	if !ok {
+		return w.stackDrop(StackNoRoute)
+	}
+	switch r.Type {
+	case RouteLocal, RouteBroadcast, RouteAnycast, RouteMulticast:
+		t.add(t.layer, bytecode.HookInput)
+		return true
+	case RouteUnicast:
+		return e.forward(w, r)
+	}
+	return w.stackDrop(StackProhibited)
+}
+
+// forward is ip_forward and ip6_forward up to their hook. r is nil when the
+// route is not known.
+func (e *Engine) forward(w *walk, r *Route) bool {
+	t := &w.trip
+	t.forwarded = true
+	if h := e.env.Host; h != nil {
+		if v4 := t.layer == layerIPv4; v4 && !h.Forwarding4 || !v4 && !h.Forwarding6 {
+			return w.stackDrop(StackNotForwarding)
+		}
+	}
+	if rs := w.p.StackForward(); rs != packet.StackNone {
+		return w.stackDrop(StackReason(rs))
+	}
+	if r != nil && tooLong(w.p, e.env.Host.mtuOf(r)) {
+		return w.stackDrop(StackMTU)
+	}
+	t.add(t.layer, bytecode.HookForward)
+	return true
+}
+
+// tooLong is ip_exceeds_mtu and ip6_pkt_too_big: IPv4 only with DF set.
+func tooLong(p *packet.Packet, mtu int) bool {
+	if p.NH < 0 || p.NH+8 > len(p.Data) {
+		return false
+	}
+	switch p.NFProto {
+	case packet.NFProtoIPv4:
+		return p.Data[p.NH+6]&0x40 != 0 && int(binary.BigEndian.Uint16(p.Data[p.NH+2:])) > mtu
+	case packet.NFProtoIPv6:
+		return int(binary.BigEndian.Uint16(p.Data[p.NH+4:]))+40 > mtu
+	}
+	return false
+}

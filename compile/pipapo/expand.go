@@ -95,3 +95,20 @@ func countRules(start, end value, width int) int {
 		start = start.addBit(step)
 	}
 }
+
+// Prefixes calls fn for each of the prefixes that a field's range is split into, in
+// ascending order: the base value, valid during the call only, and the prefix
+// length in bits. lo and hi have the same length of up to 16 bytes, lo is not
+// above hi.
+func Prefixes(lo, hi []byte, fn func(base []byte, prefixLen int)) {
+	var buf [MaxFieldBytes]byte
+	expand(loadValue(lo), loadValue(hi), 8*len(lo), func(base value, prefixLen int) {
+		base.store(buf[:len(lo)])
+		fn(buf[:len(lo)], prefixLen)
+	})
+}
+
+// CountPrefixes is the number of prefixes that a field's range is split into.
+func CountPrefixes(lo, hi []byte) int {
+	return countRules(loadValue(lo), loadValue(hi), 8*len(lo))
+}

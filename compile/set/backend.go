@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nftc/nftc/compile/bytecode"
+	"github.com/nftc/nftc/compile/pipapo"
 )
 
 // Backend is a way to store elements for evaluation.
@@ -17,11 +18,12 @@ const (
 	Intervals         // sorted points with binary search
 	Bitmap            // keys of one or two bytes: bitmap of changes, counted by rank
 	Pipapo            // concatenated ranges
+	Masks             // concatenated ranges that are prefixes, or few of them
 	Linear            // one element after the other: the reference
 )
 
 var backendNames = [...]string{
-	Auto: "auto", Hash: "hash", Intervals: "intervals", Bitmap: "bitmap", Pipapo: "pipapo", Linear: "linear",
+	Auto: "auto", Hash: "hash", Intervals: "intervals", Bitmap: "bitmap", Pipapo: "pipapo", Masks: "masks", Linear: "linear",
 }
 
 // String is the name that --set-backend takes.
@@ -43,7 +45,7 @@ func ParseBackend(name string) (Backend, error) {
 }
 
 // Backends lists those that can be chosen, without Auto.
-func Backends() []Backend { return []Backend{Hash, Intervals, Bitmap, Pipapo, Linear} }
+func Backends() []Backend { return []Backend{Hash, Intervals, Bitmap, Pipapo, Masks, Linear} }
 
 // shape is what a back end must cope with.
 type shape struct {
@@ -90,16 +92,29 @@ func (b Backend) Suits(s *bytecode.Set) (bool, string) {
 		if !sh.ranges {
 			return false, "holds concatenated ranges only"
 		}
+	case Masks:
+		if !sh.ranges {
+			return false, "holds concatenated ranges only"
+		}
+		if s.Flags&bytecode.SetTimeout != 0 {
+			return false, "keeps no timeouts"
+		}
+		if countMasks(s, maxMasks) > maxMasks {
+			return false, "needs ranges that are prefixes, with few different masks"
+		}
 	}
 	return true, ""
 }
+
+// maxMasks is the number of masks beyond which nobody wants to try them one by one.
+const maxMasks = 1024
 
 // choose picks the offline plan's back end and says why.
 func choose(s *bytecode.Set) (Backend, string) {
 	sh := shapeOf(s)
 	switch {
 	case sh.ranges:
-		return Pipapo, "concatenated ranges"
+		return chooseForRanges(s)
 	case sh.klen <= 2 && !sh.dynamic:
 		return Bitmap, "keys of at most two bytes: one word and one count per lookup"
 	case sh.interval:
@@ -107,4 +122,37 @@ func choose(s *bytecode.Set) (Backend, string) {
 	default:
 		return Hash, "exact keys"
 	}
+}
+
+// The cost of a lookup in nanoseconds, fitted to BenchmarkLookup of pipapo and
+// BenchmarkLookupByMasks of masks: pipapo's grows with the words of the first
+// field's buckets, that of masks with their number.
+const (
+	costPipapoField = 25
+	costPipapoWord  = 1.1
+	costMasks       = 12
+	costMask        = 20
+)
+
+func chooseForRanges(s *bytecode.Set) (Backend, string) {
+	rules := 0
+	first := int(s.Key[0].Len)
+	for i := range s.Elements {
+		e := &s.Elements[i]
+		switch {
+		case len(e.Key) < first || first > pipapo.MaxFieldBytes:
+		case len(e.KeyEnd) < first:
+			rules++
+		default:
+			rules += pipapo.CountPrefixes(e.Key[:first], e.KeyEnd[:first])
+		}
+	}
+	ranges := costPipapoField*float64(len(s.Key)) + costPipapoWord*float64((rules+255)/256*4)
+	limit := min(int((ranges-costMasks)/costMask), 64)
+	if s.Flags&bytecode.SetTimeout == 0 && limit > 0 {
+		if n := countMasks(s, limit); n <= limit {
+			return Masks, fmt.Sprintf("%d masks, about %d ns a lookup; pipapo about %.0f ns", n, costMasks+costMask*n, ranges)
+		}
+	}
+	return Pipapo, fmt.Sprintf("concatenated ranges, about %.0f ns a lookup", ranges)
 }

@@ -94,11 +94,15 @@ func TestPlanOfPipapoSet(t *testing.T) {
 	if want := uint64(1001*32 + 32 + 64); r.Kernel.ElementBytes != want {
 		t.Errorf("elements take %d bytes, want %d", r.Kernel.ElementBytes, want)
 	}
-	if r.Offline.Backend != Pipapo || r.Offline.Bytes < 212624 {
+	// All elements are a /31 and a /15: one mask.
+	if r.Offline.Backend != Masks || r.Offline.Bytes == 0 {
 		t.Errorf("offline %+v", r.Offline)
 	}
+	if r = Plan(s, Machine{}, Pipapo); r.Offline.Backend != Pipapo || r.Offline.Bytes < 212624 {
+		t.Errorf("offline, forced: %+v", r.Offline)
+	}
 	forced := Plan(s, Machine{}, Hash)
-	if forced.Offline.Backend != Pipapo {
+	if forced.Offline.Backend != Masks {
 		t.Errorf("a hash for ranges: %+v", forced.Offline)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nftc/nftc/compile/bytecode"
+	"github.com/nftc/nftc/compile/pipapo/workload"
 )
 
 // fields describes a key.
@@ -366,6 +367,45 @@ func BenchmarkLookup(b *testing.B) {
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
 					table.Lookup(s.Elements[order[i%n]].Key)
+				}
+			})
+		}
+	}
+}
+
+// setOf makes a set of a workload's elements.
+func setOf(w *workload.Set) *bytecode.Set {
+	s := &bytecode.Set{Name: w.Name, Flags: bytecode.SetInterval | bytecode.SetConcat}
+	for _, c := range w.Columns {
+		s.Key = append(s.Key, bytecode.Field{Len: uint16(c.Bytes())})
+	}
+	for i := range w.Len() {
+		lo, hi := w.Element(i)
+		s.Elements = append(s.Elements, bytecode.Element{Key: lo, KeyEnd: hi})
+	}
+	return s
+}
+
+func BenchmarkRanges(b *testing.B) {
+	sets := []*workload.Set{workload.Random(1000, 1), workload.Random(10000, 1)}
+	for _, s := range workload.Shapes() {
+		sets = append(sets, s.Elements())
+	}
+	for _, w := range sets {
+		s := setOf(w)
+		chosen, why := choose(s)
+		b.Logf("%s: %v: %s", w.Name, chosen, why)
+		keys := w.Keys(workload.MatchRandom, 1<<12, 1)
+		n := w.KeyBytes()
+		for _, backend := range []Backend{Pipapo, Masks} {
+			table, err := Build(s, Options{Backend: backend})
+			if err != nil {
+				continue
+			}
+			b.Run(fmt.Sprintf("%s/%v", w.Name, backend), func(b *testing.B) {
+				for i := 0; b.Loop(); i++ {
+					at := i & (1<<12 - 1) * n
+					table.Lookup(keys[at : at+n])
 				}
 			})
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nftc/nftc/compile/bytecode"
+	"github.com/nftc/nftc/compile/masks"
 	"github.com/nftc/nftc/compile/pipapo"
 )
 
@@ -49,6 +50,7 @@ type Table struct {
 	points *intervals
 	bits   *bitmap
 	ranges *ranges
+	tuples *masks.Table
 	linear *linear
 
 	reader Reader
@@ -63,7 +65,8 @@ type Reader struct {
 // Build makes the table of a set. The set's elements must not change afterwards.
 //
 // It fails when an element's key has the wrong length, when the back end asked
-// for cannot hold the set, or when elements overlap in a way the kernel refuses.
+// for cannot hold the set, or when elements clash in it. Loader tells what the
+// kernel refuses.
 func Build(s *bytecode.Set, opts Options) (*Table, error) {
 	backend := opts.Backend
 	if backend == Auto {
@@ -91,6 +94,8 @@ func Build(s *bytecode.Set, opts Options) (*Table, error) {
 		t.bits, err = newBitmap(t)
 	case Pipapo:
 		t.ranges, err = newRanges(t)
+	case Masks:
+		t.tuples, err = newTuples(t)
 	case Linear:
 		t.linear, err = newLinear(t)
 	default:
@@ -224,6 +229,11 @@ func (r *Reader) Lookup(key []byte) (Ref, bool) {
 	case Pipapo:
 		// Expired elements must not hide others: the table itself skips them.
 		ref = t.ranges.lookup(r.ranges, key, t)
+	case Masks:
+		ref = None
+		if n, ok := t.tuples.Lookup(key); ok {
+			ref = Ref(n)
+		}
 	default:
 		ref = t.linear.lookup(key, t)
 	}

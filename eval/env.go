@@ -82,6 +82,8 @@ type Engine struct {
 	started  bool
 	startAt  int64
 
+	bySource map[bytecode.Instr]*stateful // built by State
+
 	w    walk
 	out  outcomes
 	free []*branch

@@ -11,11 +11,7 @@ const maxLayers = 4
 func (p *Packet) Decode() {
 	p.WireLen = max(p.WireLen, len(p.Data))
 	p.wireEnd = p.WireLen
-	p.LL, p.LLLen, p.LLGap, p.NH = -1, 0, 0, -1
-	p.LLAbsent, p.NHAbsent = NoLinkHeader, NoNetworkHeader
-	p.EtherType, p.NFProto, p.Note = 0, NFProtoUnspec, NoteNone
-	p.VLANPresent, p.VLANProto, p.VLANTCI = false, 0, 0
-	p.PktType, p.DevType = PktHost, DevVoid
+	p.clear()
 	p.frame(p.LinkType, 0, 0)
 	p.Enter(ViewIngress)
 }
@@ -399,6 +395,9 @@ func (p *Packet) snap(off int) {
 	oui := uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2])
 	if (oui == 0 || oui == 0x0000f8) && be16(b[3:]) >= 0x0600 {
 		p.network(off+5, be16(b[3:]))
+		if p.llKnown != 0 {
+			p.knowLLType()
+		}
 		return
 	}
 	if oui == 0x0080c2 && (b[4] == 0x07 || b[4] == 0x01) && b[3] == 0 { // bridged Ethernet, RFC 2684

@@ -11,7 +11,7 @@ func (p *Packet) cooked(off int) {
 	if !ok {
 		return
 	}
-	p.cookedFacts(be16(h), be16(h[2:]))
+	p.cookedFacts(be16(h), be16(h[2:]), int(be16(h[4:])), h[6:14])
 	p.cookedProto(off+16, be16(h[14:]))
 }
 
@@ -21,7 +21,7 @@ func (p *Packet) cooked2(off int) {
 	if !ok {
 		return
 	}
-	p.cookedFacts(uint16(h[10]), be16(h[8:]))
+	p.cookedFacts(uint16(h[10]), be16(h[8:]), int(h[11]), h[12:20])
 	if idx := be32(h[4:]); idx != 0 {
 		s := &p.Stated
 		if s.Direction == DirOut {
@@ -35,7 +35,8 @@ func (p *Packet) cooked2(off int) {
 	p.cookedProto(off+20, be16(h))
 }
 
-func (p *Packet) cookedFacts(typ, dev uint16) {
+// cookedFacts takes packet type, device type and source address.
+func (p *Packet) cookedFacts(typ, dev uint16, alen int, addr []byte) {
 	p.LLAbsent = LinkNotCaptured
 	p.DevType = dev
 	switch dev {
@@ -46,7 +47,15 @@ func (p *Packet) cookedFacts(typ, dev uint16) {
 		p.PktType = PktType(typ)
 		p.setDirection(typ != uint16(PktOutgoing))
 	}
+	if (dev == DevEther || dev == DevLoopback) && alen == 6 {
+		p.knowLL(6, addr[:6])
+		if p.PktType == PktBroadcast {
+			p.knowLL(0, broadcastMAC[:])
+		}
+	}
 }
+
+var broadcastMAC = [6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
 func (p *Packet) cookedProto(next int, proto uint16) {
 	if p.DevType == 824 { // ARPHRD_NETLINK: the field is a netlink family
@@ -64,6 +73,9 @@ func (p *Packet) cookedProto(next int, proto uint16) {
 		proto = p.etherProto(be16(v[2:]), next)
 	}
 	p.network(next, proto)
+	if p.llKnown != 0 {
+		p.knowLLType()
+	}
 }
 
 // Attributes of NFLOG messages (enum nfulnl_attr_type).
@@ -76,6 +88,7 @@ const (
 	nflogUID          = 11
 	nflogGID          = 14
 	nflogHWType       = 15
+	nflogHWHeader     = 16
 )
 
 // nflogHooks are NF_INET_* numbers.
@@ -140,6 +153,8 @@ func (p *Packet) nflog(off int) {
 			s.Skuid, s.Has = be32(v), s.Has|HasSkuid
 		case typ == nflogGID && len(v) >= 4:
 			s.Skgid, s.Has = be32(v), s.Has|HasSkgid
+		case typ == nflogHWHeader && len(v) == etherHeaderLen:
+			p.knowLL(0, v)
 		case typ == nflogHWType && len(v) >= 2:
 			p.DevType = be16(v)
 		}

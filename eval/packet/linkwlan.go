@@ -16,6 +16,8 @@ func (p *Packet) tokenRing(off int) {
 		return
 	}
 	p.group(h[2:])
+	p.knowLL(0, h[2:14])
+	p.llHdr[6] &^= 0x80 // the bit tells of a route
 	n := 14
 	if h[8]&0x80 != 0 { // source routing
 		r, ok := p.need(off+n, 2)
@@ -44,6 +46,7 @@ func (p *Packet) fddi(off int) {
 		return
 	}
 	p.group(h[1:])
+	p.knowLL(0, h[1:13])
 	p.llc(off + 13)
 }
 
@@ -98,9 +101,21 @@ func (p *Packet) wlan(off int) {
 		p.noNetwork(NoteEncrypted)
 		return
 	}
+	dst, src := h[4:10], h[10:16]
+	if fc&toDS != 0 {
+		dst = h[16:22]
+	} else if fc&fromDS != 0 {
+		src = h[16:22]
+	}
 	if fc&toDS != 0 && fc&fromDS != 0 {
+		if h, ok = p.need(off, n+6); !ok {
+			return
+		}
+		src = h[24:30]
 		n += 6
 	}
+	p.knowLL(0, dst)
+	p.knowLL(6, src)
 	if fc&0x80 != 0 { // QoS
 		q, ok := p.need(off+n, 2)
 		if !ok {
@@ -110,8 +125,12 @@ func (p *Packet) wlan(off int) {
 		if fc&order != 0 {
 			n += 4 // HT control
 		}
-		if q[0]&0x80 != 0 {
-			n += 14 // header of the first A-MSDU subframe
+		if q[0]&0x80 != 0 { // header of the first A-MSDU subframe
+			if h, ok = p.need(off+n, 14); !ok {
+				return
+			}
+			p.knowLL(0, h[:12])
+			n += 14
 		}
 	}
 	p.llc(off + n)

@@ -89,7 +89,9 @@ func fastLoad(off, n int) bool {
 // Load copies len(dst) bytes at off from the header base to dst: what a
 // payload expression (nft_payload_fast_eval, then nft_payload_eval) puts into
 // registers. The outer VLAN tag is seen in link
-// layer loads as nft_payload_copy_vlan re-inserts it. dst is unchanged when
+// layer loads as nft_payload_copy_vlan re-inserts it. Where a capture has
+// replaced the Ethernet header (Linux cooked, 802.11), the bytes of it that the
+// capture tells are given, the others are LinkNotCaptured. dst is unchanged when
 // the result is not None.
 func (p *Packet) Load(base Base, off int, dst []byte) Absent {
 	if base == BaseLL && p.LLGap != 0 && off < 12 && off+len(dst) > 12 && p.LLLen != 0 {
@@ -103,6 +105,12 @@ func (p *Packet) Load(base Base, off int, dst []byte) Absent {
 		}
 		copy(dst[copy(dst, a):], b)
 		return None
+	}
+	if base == BaseLL && p.llKnown != 0 && off+len(dst) <= len(p.llHdr) {
+		if want := uint32(1<<len(dst)-1) << off; p.llKnown&want == want {
+			copy(dst, p.llHdr[off:])
+			return None
+		}
 	}
 	b, a := p.Slice(base, off, len(dst))
 	if a == Fragment && base == BaseTransport && fastLoad(off, len(dst)) {

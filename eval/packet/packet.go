@@ -97,14 +97,54 @@ type Packet struct {
 	Line      int    // line in a tuple, CSV or JSON Lines file, from 1; 0 elsewhere
 	Name      string // `name:` in packet notation; pcapng has none
 
+	// The link layer header that the kernel had, as far as a capture tells which
+	// replaced it: llHdr holds the bytes whose bit in llKnown is set.
+	llHdr   [18]byte
+	llKnown uint32
+
 	wireEnd int // offset where the frame ends on the wire, link layer trailer excluded
 	buf     []byte
 }
 
 // Reset empties the packet but keeps its memory.
 func (p *Packet) Reset() {
-	buf := p.buf
-	*p = Packet{buf: buf[:0], LL: -1, NH: -1, LLAbsent: NoLinkHeader, NHAbsent: NoNetworkHeader}
+	p.Data, p.WireLen, p.wireEnd, p.LinkType = nil, 0, 0, 0
+	p.buf = p.buf[:0]
+	p.clear()
+	p.Info = Info{TH: -1, THAbsent: NoNetworkHeader}
+	p.Stated.reset()
+	p.Index, p.Section, p.Interface, p.Line = 0, 0, 0, 0
+	if p.Name != "" {
+		p.Name = ""
+	}
+}
+
+// clear forgets what Decode finds.
+func (p *Packet) clear() {
+	p.LL, p.LLLen, p.LLGap, p.NH = -1, 0, 0, -1
+	p.LLAbsent, p.NHAbsent = NoLinkHeader, NoNetworkHeader
+	p.EtherType, p.NFProto, p.Note = 0, NFProtoUnspec, NoteNone
+	p.VLANPresent, p.VLANProto, p.VLANTCI = false, 0, 0
+	p.PktType, p.DevType = PktHost, DevVoid
+	p.llKnown = 0
+}
+
+// knowLL notes bytes of the Ethernet header that the capture replaced.
+func (p *Packet) knowLL(off int, b []byte) {
+	copy(p.llHdr[off:], b)
+	p.llKnown |= (1<<len(b) - 1) << off
+}
+
+// knowLLType notes the EtherType, and the VLAN tag before it.
+func (p *Packet) knowLLType() {
+	off := 12
+	if p.VLANPresent {
+		p.knowLL(12, []byte{byte(p.VLANProto >> 8), byte(p.VLANProto), byte(p.VLANTCI >> 8), byte(p.VLANTCI)})
+		off = 16
+	}
+	if p.EtherType >= 0x0600 { // else the header holds a length
+		p.knowLL(off, []byte{byte(p.EtherType >> 8), byte(p.EtherType)})
+	}
 }
 
 // SetFrame makes p a packet of the given bytes and decodes it. data is kept,

@@ -321,6 +321,11 @@ func (b *binder) stmt(s parser.Stmt) {
 	case *parser.Log:
 		if s.Prefix != nil {
 			b.name(*s.Prefix)
+			if !s.Prefix.Var {
+				for _, v := range prefixVars(s.Prefix) {
+					b.use(v.at, v.name)
+				}
+			}
 		}
 		b.expr(s.PrefixExpr)
 	case *parser.Reject:

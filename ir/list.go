@@ -1,0 +1,215 @@
+package ir
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nftc/nftc/compile/bytecode"
+)
+
+// ListOptions say how List prints.
+type ListOptions struct {
+	// Numeric prints numbers in place of names, as `nft -nn` does.
+	Numeric bool
+	// State prints counters, used quotas and so on, which `nft -s` leaves out.
+	State bool
+	// Machine names interfaces and gives the local time.
+	Machine Options
+}
+
+// List prints a ruleset as `nft -s list ruleset` prints it after it was
+// loaded: members by kind, elements sorted, matches that later ones imply left
+// out, numbers by their names.
+func List(rs *Ruleset, opt ListOptions) string {
+	l := &lister{opt: opt}
+	for _, t := range rs.Tables {
+		l.table(t)
+	}
+	return l.b.String()
+}
+
+// lister writes a listing.
+type lister struct {
+	opt ListOptions
+	b   strings.Builder
+}
+
+func (l *lister) printf(format string, args ...any) { fmt.Fprintf(&l.b, format, args...) }
+
+// tableFlagNames are in the order of listings.
+var tableFlagNames = []struct {
+	flag uint32
+	name string
+}{{1, "dormant"}, {2, "owner"}, {4, "persist"}}
+
+func (l *lister) table(t *Table) {
+	l.printf("table %s %s {\n", t.Family, t.Name)
+	delim := ""
+	var flags []string
+	for _, f := range tableFlagNames {
+		if t.Flags&f.flag != 0 {
+			flags = append(flags, f.name)
+		}
+	}
+	if len(flags) > 0 {
+		l.printf("\tflags %s\n", strings.Join(flags, ","))
+		delim = "\n"
+	}
+	if t.Comment != "" {
+		l.printf("\tcomment \"%s\"\n", t.Comment)
+	}
+	separate := func() {
+		l.b.WriteString(delim)
+		delim = "\n"
+	}
+	for _, o := range t.Objects {
+		separate()
+		l.object(o)
+	}
+	for _, s := range t.Sets {
+		if s.Flags&bytecode.SetAnonymous != 0 {
+			continue
+		}
+		separate()
+		l.set(s)
+	}
+	for _, ft := range t.Flowtables {
+		separate()
+		l.flowtable(ft)
+	}
+	for _, ch := range t.Chains {
+		if ch.ID != 0 {
+			continue
+		}
+		separate()
+		l.chain(ch)
+	}
+	l.printf("}\n")
+}
+
+// NFT_CHAIN_HW_OFFLOAD and the flags of flowtables.
+const (
+	chainOffload     = 2
+	flowtableOffload = 1
+	flowtableCounter = 2
+)
+
+func (l *lister) chain(ch *Chain) {
+	l.printf("\tchain %s {", ch.Name)
+	if ch.Comment != "" {
+		l.printf("\n\t\tcomment \"%s\"", ch.Comment)
+	}
+	l.printf("\n")
+	if b := ch.Base; b != nil {
+		l.printf("\t\ttype %s hook %s", b.Type, b.Hook)
+		switch len(b.Devices) {
+		case 0:
+		case 1:
+			l.printf(" device \"%s\"", b.Devices[0])
+		default:
+			l.printf(" devices = { %s }", quotedList(b.Devices))
+		}
+		l.printf(" priority %s;", l.priority(ch.Table.Family, b.Hook, b.Priority))
+		policy := b.Policy
+		l.printf(" policy %s;", policy)
+		if ch.Flags&chainOffload != 0 {
+			l.printf(" flags offload;")
+		}
+		l.printf("\n")
+	}
+	l.rules(ch, "\t\t")
+	l.printf("\t}\n")
+}
+
+// quotedList joins device names for `devices = { … }`.
+func quotedList(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = `"` + n + `"`
+	}
+	return strings.Join(quoted, ", ")
+}
+
+func (l *lister) rules(ch *Chain, indent string) {
+	for _, r := range ch.Rules {
+		l.printf("%s%s\n", indent, l.rule(ch.Table.Family, r))
+	}
+}
+
+// priorityReach is how far from a named priority nft still lists it as
+// `name + N`.
+const priorityReach = 10
+
+func (l *lister) priority(f bytecode.Family, h bytecode.Hook, prio int32) string {
+	if !l.opt.Numeric {
+		for _, p := range listPriorities(f) {
+			off := int64(prio) - int64(p.value)
+			if off < -priorityReach || off > priorityReach {
+				continue
+			}
+			if !p.validAt(f, h) {
+				break
+			}
+			switch {
+			case off > 0:
+				return fmt.Sprintf("%s + %d", p.name, off)
+			case off < 0:
+				return fmt.Sprintf("%s - %d", p.name, -off)
+			}
+			return p.name
+		}
+	}
+	return fmt.Sprint(prio)
+}
+
+// namedPriority is a priority with a name, where the hook and family allow it.
+type namedPriority struct {
+	name  string
+	value int32
+	hook  bytecode.Hook // HookNone: any
+	// filterOnly priorities are the only ones of arp and netdev.
+	everywhere bool
+}
+
+var inetPriorities = []namedPriority{
+	{name: "raw", value: -300}, {name: "mangle", value: -150},
+	{name: "dstnat", value: -100, hook: bytecode.HookPrerouting},
+	{name: "filter", value: 0, everywhere: true}, {name: "security", value: 50},
+	{name: "srcnat", value: 100, hook: bytecode.HookPostrouting},
+}
+
+var bridgePriorities = []namedPriority{
+	{name: "dstnat", value: -300, hook: bytecode.HookPrerouting},
+	{name: "filter", value: -200},
+	{name: "out", value: 100, hook: bytecode.HookOutput},
+	{name: "srcnat", value: 300, hook: bytecode.HookPostrouting},
+}
+
+func listPriorities(f bytecode.Family) []namedPriority {
+	if f == bytecode.FamilyBridge {
+		return bridgePriorities
+	}
+	return inetPriorities
+}
+
+func (p namedPriority) validAt(f bytecode.Family, h bytecode.Hook) bool {
+	if (f == bytecode.FamilyARP || f == bytecode.FamilyNetdev) && !p.everywhere {
+		return false
+	}
+	return p.hook == bytecode.HookNone || p.hook == h
+}
+
+func (l *lister) flowtable(ft *Flowtable) {
+	l.printf("\tflowtable %s {\n", ft.Name)
+	l.printf("\t\thook %s priority %s\n", ft.Hook, l.priority(bytecode.FamilyNetdev, ft.Hook, ft.Priority))
+	if len(ft.Devices) > 0 {
+		l.printf("\t\tdevices = { %s }\n", quotedList(ft.Devices))
+	}
+	if ft.Flags&flowtableOffload != 0 {
+		l.printf("\t\tflags offload\n")
+	}
+	if ft.Flags&flowtableCounter != 0 {
+		l.printf("\t\tcounter\n")
+	}
+	l.printf("\t}\n")
+}

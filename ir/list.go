@@ -21,7 +21,12 @@ type ListOptions struct {
 // loaded: members by kind, elements sorted, matches that later ones imply left
 // out, numbers by their names.
 func List(rs *Ruleset, opt ListOptions) string {
-	l := &lister{opt: opt}
+	l := &lister{opt: opt, updated: make(map[*Set]bool)}
+	for _, t := range rs.Tables {
+		for _, ch := range t.Chains {
+			l.noteUpdates(ch)
+		}
+	}
 	for _, t := range rs.Tables {
 		l.table(t)
 	}
@@ -32,6 +37,28 @@ func List(rs *Ruleset, opt ListOptions) string {
 type lister struct {
 	opt ListOptions
 	b   strings.Builder
+	// updated are the sets that rules add to.
+	updated map[*Set]bool
+}
+
+// dynsetSize is the size that a set gets when a rule adds to it and none was
+// stated (nft_dynset_init).
+const dynsetSize = 0xffff
+
+// noteUpdates finds the sets that the rules of a chain add to.
+func (l *lister) noteUpdates(ch *Chain) {
+	for _, r := range ch.Rules {
+		for _, s := range r.Stmts {
+			switch s := s.(type) {
+			case *SetUpdate:
+				l.updated[s.Set] = true
+			case *VerdictStmt:
+				if v, ok := s.X.(*Verdict); ok && v.Anon != nil {
+					l.noteUpdates(v.Anon)
+				}
+			}
+		}
+	}
 }
 
 func (l *lister) printf(format string, args ...any) { fmt.Fprintf(&l.b, format, args...) }
@@ -87,12 +114,8 @@ func (l *lister) table(t *Table) {
 	l.printf("}\n")
 }
 
-// NFT_CHAIN_HW_OFFLOAD and the flags of flowtables.
-const (
-	chainOffload     = 2
-	flowtableOffload = 1
-	flowtableCounter = 2
-)
+// chainOffload is NFT_CHAIN_HW_OFFLOAD.
+const chainOffload = 2
 
 func (l *lister) chain(ch *Chain) {
 	l.printf("\tchain %s {", ch.Name)
@@ -136,67 +159,11 @@ func (l *lister) rules(ch *Chain, indent string) {
 	}
 }
 
-// priorityReach is how far from a named priority nft still lists it as
-// `name + N`.
-const priorityReach = 10
-
 func (l *lister) priority(f bytecode.Family, h bytecode.Hook, prio int32) string {
-	if !l.opt.Numeric {
-		for _, p := range listPriorities(f) {
-			off := int64(prio) - int64(p.value)
-			if off < -priorityReach || off > priorityReach {
-				continue
-			}
-			if !p.validAt(f, h) {
-				break
-			}
-			switch {
-			case off > 0:
-				return fmt.Sprintf("%s + %d", p.name, off)
-			case off < 0:
-				return fmt.Sprintf("%s - %d", p.name, -off)
-			}
-			return p.name
-		}
+	if l.opt.Numeric {
+		return fmt.Sprint(prio)
 	}
-	return fmt.Sprint(prio)
-}
-
-// namedPriority is a priority with a name, where the hook and family allow it.
-type namedPriority struct {
-	name  string
-	value int32
-	hook  bytecode.Hook // HookNone: any
-	// filterOnly priorities are the only ones of arp and netdev.
-	everywhere bool
-}
-
-var inetPriorities = []namedPriority{
-	{name: "raw", value: -300}, {name: "mangle", value: -150},
-	{name: "dstnat", value: -100, hook: bytecode.HookPrerouting},
-	{name: "filter", value: 0, everywhere: true}, {name: "security", value: 50},
-	{name: "srcnat", value: 100, hook: bytecode.HookPostrouting},
-}
-
-var bridgePriorities = []namedPriority{
-	{name: "dstnat", value: -300, hook: bytecode.HookPrerouting},
-	{name: "filter", value: -200},
-	{name: "out", value: 100, hook: bytecode.HookOutput},
-	{name: "srcnat", value: 300, hook: bytecode.HookPostrouting},
-}
-
-func listPriorities(f bytecode.Family) []namedPriority {
-	if f == bytecode.FamilyBridge {
-		return bridgePriorities
-	}
-	return inetPriorities
-}
-
-func (p namedPriority) validAt(f bytecode.Family, h bytecode.Hook) bool {
-	if (f == bytecode.FamilyARP || f == bytecode.FamilyNetdev) && !p.everywhere {
-		return false
-	}
-	return p.hook == bytecode.HookNone || p.hook == h
+	return PriorityName(prio, f, h)
 }
 
 func (l *lister) flowtable(ft *Flowtable) {

@@ -250,9 +250,6 @@ var fibFlagNames = []struct {
 	name string
 }{{1, "saddr"}, {2, "daddr"}, {4, "mark"}, {8, "iif"}, {16, "oif"}}
 
-// fibPresent is NFTA_FIB_F_PRESENT.
-const fibPresent = 32
-
 func fibText(e *Fib) string {
 	var parts []string
 	for _, f := range fibFlagNames {
@@ -334,6 +331,9 @@ func (o BinaryOp) precedence() int {
 }
 
 func (l *lister) binaryText(e *Binary, numeric bool) string {
+	if f, shift := bitFieldOf(e); f != nil && shift == 0 {
+		return l.exprText(f, numeric)
+	}
 	return l.operandText(e.Op, e.X, numeric) + " " + e.Op.String() + " " + l.operandText(e.Op, e.Y, numeric)
 }
 
@@ -362,4 +362,48 @@ func (l *lister) verdictText(v *Verdict) string {
 		return v.Code.String() + " " + v.ChainName
 	}
 	return v.Code.String()
+}
+
+// bitFieldOf recognises a header field that is cut out of the bytes that hold
+// it: a mask, and perhaps a shift. shift is by how much a value must still be
+// moved right to be the field's; nil when e is something else.
+func bitFieldOf(e *Binary) (field Expr, shift int) {
+	if e.Op == OpRshift {
+		n, ok := e.Y.(*Value)
+		and, ok2 := stripOrder(e.X).(*Binary)
+		if !ok || !ok2 || and.Op != OpAnd {
+			return nil, 0
+		}
+		if field, shift = bitFieldOf(and); field != nil && uint64(shift) == bytesUint(n.Bytes) {
+			return field, 0
+		}
+		return nil, 0
+	}
+	mask, ok := e.Y.(*Value)
+	if e.Op != OpAnd || !ok {
+		return nil, 0
+	}
+	bits, offset := 0, 0
+	switch x := e.X.(type) {
+	case *Payload:
+		if x.Field == nil || x.Raw {
+			return nil, 0
+		}
+		bits, offset = x.Field.Bits, x.Field.Offset
+	case *Exthdr:
+		if x.Field == nil {
+			return nil, 0
+		}
+		bits, offset = x.Field.Bits, x.Field.Offset
+	default:
+		return nil, 0
+	}
+	if offset%8 == 0 && bits%8 == 0 {
+		return nil, 0
+	}
+	shift, _ = offsetShift(bits, offset)
+	if bytesUint(mask.Bytes) != bytesUint(maskNumber(bits, shift, bits+shift)) {
+		return nil, 0
+	}
+	return e.X, shift
 }

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"math/big"
 	"strings"
 
 	"github.com/nftc/nftc/compile/bytecode"
@@ -495,9 +496,45 @@ func stripOrder(e Expr) Expr {
 	}
 }
 
+// shiftedField undoes a match on a header field that lies between bytes: the
+// mask goes, the constants move to the right.
+func shiftedField(x, y Expr) (Expr, Expr) {
+	b, ok := x.(*Binary)
+	if !ok {
+		return x, y
+	}
+	field, shift := bitFieldOf(b)
+	if field == nil {
+		return x, y
+	}
+	typ := field.Common().Type
+	down := func(v *Value) *Value {
+		n := new(big.Int).SetBytes(v.Bytes)
+		n.Rsh(n, uint(shift))
+		out := *v
+		out.Type = typ
+		out.Bytes = n.Bytes()
+		return &out
+	}
+	switch v := y.(type) {
+	case *Value:
+		return field, down(v)
+	case *RangeValue:
+		out := *v
+		out.From, out.To = down(v.From), down(v.To)
+		return field, &out
+	case *SetRef:
+		if shift == 0 {
+			return field, y
+		}
+	}
+	return x, y
+}
+
 // matchText prints a match.
 func (r *ruleLister) matchText(m *Match) string {
-	x, op, y := m.X, m.Op, m.Y
+	op := m.Op
+	x, y := shiftedField(m.X, m.Y)
 	numeric := false
 	if op == MatchImplicit {
 		op = MatchEq

@@ -3,6 +3,7 @@ package ir
 import (
 	"bytes"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/nftc/nftc/compile/bytecode"
@@ -19,13 +20,16 @@ func (l *lister) set(s *Set) {
 		if s.Policy == bytecode.PolicyMemory {
 			l.printf("\t\tpolicy memory\n")
 		}
-		if s.Size != 0 {
+		switch {
+		case s.Size != 0:
 			l.printf("\t\tsize %d\n", s.Size)
+		case l.updated[s]:
+			l.printf("\t\tsize %d\n", dynsetSize)
 		}
 	}
 	l.setFlags(s)
 	if len(s.Stmts) > 0 {
-		l.printf("\t\t%s\n", l.statefulList(s.Stmts))
+		l.printf("\t\t%s\n", l.stateless().statefulList(s.Stmts))
 	}
 	if s.AutoMerge {
 		l.printf("\t\tauto-merge\n")
@@ -185,7 +189,7 @@ func sortedElements(s *Set) []*Element {
 	keys := make(map[*Element][]byte, len(out))
 	if !keepOrder {
 		for _, e := range out {
-			keys[e] = sortKey(s, e)
+			keys[e] = listKey(s, e)
 		}
 	}
 	sort.SliceStable(out, func(i, j int) bool {
@@ -198,28 +202,39 @@ func sortedElements(s *Set) []*Element {
 	return out
 }
 
-// sortKey is what elements are compared by: the number that the key is; of
-// several flags the lowest; concatenations by their bytes in the register.
-func sortKey(s *Set, e *Element) []byte {
-	if e.Catchall || len(s.KeyFields) != 1 {
-		return e.From
-	}
-	f := s.KeyFields[0]
-	if f.Type.IsString() {
-		return e.From
-	}
-	n := numberOf(e.From, f.Order)
-	if f.Type.IsBitmask() {
-		one := make([]byte, len(n))
-		for i := len(n) - 1; i >= 0; i-- {
-			if n[i] != 0 {
-				one[i] = n[i] & -n[i]
-				break
-			}
+// listKey is what elements are compared by: the numbers that the fields of the
+// key are, of several flags the lowest.
+func listKey(s *Set, e *Element) []byte {
+	var key []byte
+	off := 0
+	for _, f := range s.KeyFields {
+		end := off + f.Len()
+		if end > len(e.From) {
+			break
 		}
-		return one
+		n := e.From[off:end]
+		if !f.Type.IsString() {
+			n = numberOf(n, f.Order)
+		}
+		if f.Type.IsBitmask() && len(s.KeyFields) == 1 {
+			n = lowestFlag(n)
+		}
+		key = append(key, n...)
+		off += (f.Len() + 3) &^ 3
 	}
-	return n
+	return key
+}
+
+// lowestFlag keeps the lowest bit of a number.
+func lowestFlag(n []byte) []byte {
+	one := make([]byte, len(n))
+	for i := len(n) - 1; i >= 0; i-- {
+		if n[i] != 0 {
+			one[i] = n[i] & -n[i]
+			break
+		}
+	}
+	return one
 }
 
 func (l *lister) element(s *Set, e *Element) string {
@@ -241,9 +256,7 @@ func (l *lister) element(s *Set, e *Element) string {
 	if o := e.Opts; o != nil {
 		switch {
 		case o.TimeoutSet && o.Timeout == 0:
-			if s.Timeout != 0 {
-				b.WriteString(" timeout never")
-			}
+			b.WriteString(" timeout never")
 		case o.Timeout != 0 && o.Timeout != s.Timeout:
 			b.WriteString(" timeout " + FormatDuration(uint64(o.Timeout.Milliseconds())))
 		}
@@ -261,14 +274,17 @@ func (l *lister) elementData(s *Set, d *ElementData) string {
 	if d.Expr != nil {
 		return l.exprText(d.Expr, false)
 	}
-	var parts []string
-	for off, i := 0, 0; i < len(s.DataFields) && off < len(d.Value); i++ {
-		f := s.DataFields[i]
-		end := min(off+f.Len(), len(d.Value))
-		parts = append(parts, l.fieldText(f, d.Value[off:end], nil))
-		off += (f.Len() + 3) &^ 3
+	value, last := d.Value, []byte(nil)
+	if s.DataInterval {
+		// First and last value lie one behind the other.
+		value, last = d.Value[:len(d.Value)/2], d.Value[len(d.Value)/2:]
 	}
-	return strings.Join(parts, " . ")
+	text := l.fieldsText(s.DataFields, value, last)
+	if last != nil && len(s.DataFields) == 1 && s.DataFields[0].Type.Prefix && bytes.Equal(value, last) {
+		// A single value in a map of intervals is listed as a prefix.
+		text += "/" + strconv.Itoa(len(value)*8)
+	}
+	return text
 }
 
 // elementKey prints the key of an element field by field.
@@ -277,18 +293,24 @@ func (l *lister) elementKey(s *Set, e *Element) string {
 	if len(fields) == 0 {
 		fields = []SetField{{Type: s.Key, Order: s.Key.Order, Bits: len(e.From) * 8}}
 	}
+	return l.fieldsText(fields, e.From, e.To)
+}
+
+// fieldsText prints the fields of a value as it lies in registers; to is nil
+// when it is no range.
+func (l *lister) fieldsText(fields []SetField, from, to []byte) string {
 	parts := make([]string, 0, len(fields))
 	off := 0
 	for _, f := range fields {
 		end := off + f.Len()
-		if end > len(e.From) {
+		if end > len(from) {
 			break
 		}
-		var to []byte
-		if e.To != nil && end <= len(e.To) && !bytes.Equal(e.From[off:end], e.To[off:end]) {
-			to = e.To[off:end]
+		var last []byte
+		if to != nil && end <= len(to) && !bytes.Equal(from[off:end], to[off:end]) {
+			last = to[off:end]
 		}
-		parts = append(parts, l.fieldText(f, e.From[off:end], to))
+		parts = append(parts, l.fieldText(f, from[off:end], last))
 		off += (f.Len() + 3) &^ 3
 	}
 	return strings.Join(parts, " . ")

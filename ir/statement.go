@@ -1,8 +1,6 @@
 package ir
 
 import (
-	"strings"
-
 	"github.com/nftc/nftc/compile/bytecode"
 	"github.com/nftc/nftc/internal/diag"
 	"github.com/nftc/nftc/parser"
@@ -215,50 +213,11 @@ func (c *ruleCtx) last(s *parser.Last) bytecode.Instr {
 	if s.Used.Text == "" || s.Used.Text == "never" {
 		return &bytecode.Last{}
 	}
-	d, ok := duration(s.Used.Text)
+	d, ok := c.duration(s.Used)
 	if !ok {
-		c.diags.Errorf("bad-duration", s.Used.Span, "%q is not a duration such as 1h30m", s.Used.Text)
 		return nil
 	}
-	return &bytecode.Last{Set: true, Msecs: d}
-}
-
-// duration parses `1d2h3m4s5ms`, or a plain number of seconds, to milliseconds.
-func duration(s string) (ms uint64, ok bool) {
-	units := []struct {
-		suffix string
-		ms     uint64
-	}{{"ms", 1}, {"w", 604800000}, {"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}}
-	if s == "" {
-		return 0, false
-	}
-	for s != "" {
-		var n uint64
-		i := 0
-		for i < len(s) && s[i] >= '0' && s[i] <= '9' {
-			n = n*10 + uint64(s[i]-'0')
-			i++
-		}
-		if i == 0 {
-			return 0, false
-		}
-		s = s[i:]
-		if s == "" {
-			return ms + n*1000, true
-		}
-		found := false
-		for _, u := range units {
-			if rest, has := strings.CutPrefix(s, u.suffix); has {
-				ms += n * u.ms
-				s, found = rest, true
-				break
-			}
-		}
-		if !found {
-			return 0, false
-		}
-	}
-	return ms, true
+	return &bytecode.Last{Set: true, Msecs: uint64(d.Milliseconds())}
 }
 
 func number(n *parser.Number) uint64 {
@@ -287,14 +246,12 @@ func (c *ruleCtx) synproxy(s *parser.Synproxy) {
 
 func (c *ruleCtx) flowAdd(s *parser.FlowAdd) {
 	name := s.Flowtable
-	if c.table != nil {
-		found := false
-		var names []string
-		for _, ft := range c.table.Flowtables {
-			found = found || ft.Name == name.Text
-			names = append(names, ft.Name)
-		}
-		if !found {
+	if tc := c.tableCache(); tc != nil {
+		if tc.flowtables[name.Text] == nil {
+			var names []string
+			for n := range tc.flowtables {
+				names = append(names, n)
+			}
 			c.diags.Add(diag.Diagnostic{
 				Code: "unknown-flowtable", Span: name.Span,
 				Message: "No such file or directory: there is no flowtable " + name.Text + " in table " + c.table.Name,

@@ -42,7 +42,7 @@ func (c *ruleCtx) log(s *parser.Log) {
 			}
 		}
 		if level < 0 {
-			c.unknownWord("unknown-log-level", s.Level, "log level", logLevels)
+			c.unknownWord("unknown-log-level", *s.Level, "log level", logLevels)
 			return
 		}
 		in.Level = uint32(level)
@@ -50,7 +50,7 @@ func (c *ruleCtx) log(s *parser.Log) {
 	for i := range s.Flags {
 		f, ok := logFlags[s.Flags[i].Text]
 		if !ok {
-			c.unknownWord("unknown-log-flag", &s.Flags[i], "log flag", []string{"tcp", "ip", "skuid", "ether", "all"})
+			c.unknownWord("unknown-log-flag", s.Flags[i], "log flag", []string{"tcp", "ip", "skuid", "ether", "all"})
 			return
 		}
 		in.Flags |= f
@@ -173,13 +173,4 @@ func (c *ruleCtx) variableText(at diag.Span) (string, bool) {
 		return "", false
 	}
 	return c.stringOf(e)
-}
-
-// unknownWord reports a word that is none of those that are valid.
-func (c *ruleCtx) unknownWord(code string, n *parser.Name, what string, valid []string) {
-	c.diags.Add(diag.Diagnostic{
-		Code: code, Span: n.Span,
-		Message: "unknown " + what + " " + n.Text + ", expected " + strings.Join(valid, ", "),
-		Suggest: diag.Nearest(n.Text, valid),
-	})
 }

@@ -26,14 +26,14 @@ func (c *ruleCtx) nat(s *parser.NAT) {
 	for i := range s.Flags {
 		f, ok := natFlags[s.Flags[i].Text]
 		if !ok {
-			c.unknownWord("unknown-nat-flag", &s.Flags[i], "flag", []string{"random", "fully-random", "persistent"})
+			c.unknownWord("unknown-nat-flag", s.Flags[i], "flag", []string{"random", "fully-random", "persistent"})
 			return
 		}
 		n.Flags |= f
 	}
 	fam, ok := nfProtos[s.Family.Text]
 	if !ok {
-		c.unknownWord("unknown-family", &s.Family, "family", []string{"ip", "ip6"})
+		c.unknownWord("unknown-family", s.Family, "family", []string{"ip", "ip6"})
 		return
 	}
 	n.Family = fam
@@ -173,10 +173,8 @@ func (c *ruleCtx) natConcatMap(e parser.Expr) bool {
 			}
 		}
 	case *parser.SetRef:
-		for _, set := range c.table.Sets {
-			if set.Name == maps.Name.Text {
-				return set.Data != nil && set.Data.Parts != nil
-			}
+		if set := c.setNamed(maps.Name.Text); set != nil {
+			return len(set.DataFields) > 1
 		}
 	}
 	return false
@@ -197,7 +195,7 @@ func (c *ruleCtx) natAddrPort(s *parser.NAT, n *NAT, word diag.Span) bool {
 		c.ambiguousFamily(word, s.Kind)
 		return false
 	}
-	typ := concatType(addr, TypeInetService)
+	typ := ConcatType([]*Datatype{addr, TypeInetService})
 	if n.Addr = c.value(s.Addr, want{Type: typ, Order: OrderBig, Bits: typ.Bits}); n.Addr == nil {
 		return false
 	}
@@ -211,7 +209,7 @@ func (c *ruleCtx) natAddrPort(s *parser.NAT, n *NAT, word diag.Span) bool {
 	}
 	n.Interval = m.Set.DataInterval
 	parts := m.Set.Data.Parts
-	if len(parts) != 2 || !compatible(addr, parts[0]) || !compatible(typ.Parts[1], parts[1]) {
+	if len(parts) != 2 || !addr.compatible(parts[0]) || !TypeInetService.compatible(parts[1]) {
 		c.mismatch(typ, m.Set.Data, m.Span)
 		return false
 	}
@@ -288,11 +286,11 @@ func (c *ruleCtx) argument(e parser.Expr, w want) Expr {
 
 func (c *ruleCtx) checkArgument(x Expr, w want) Expr {
 	a := x.Common()
-	if p, ok := x.(*Payload); ok && isInteger(p.Type) && !isInteger(baseType(w.Type)) {
+	if p, ok := x.(*Payload); ok && p.Type != nil && p.Type.ID == IDInteger && (w.Type.Root().ID != IDInteger || w.Bits != p.Bits) {
 		c.mismatch(w.Type, a.Type, a.Span)
 		return nil
 	}
-	if a.Type != nil && !compatible(w.Type, a.Type) {
+	if a.Type != nil && !w.Type.compatible(a.Type) {
 		c.mismatch(w.Type, a.Type, a.Span)
 		return nil
 	}
@@ -313,25 +311,6 @@ func (c *ruleCtx) checkArgument(x Expr, w want) Expr {
 func (c *ruleCtx) mismatch(want, got *Datatype, at diag.Span) {
 	c.diags.Errorf("type-mismatch", at, "datatype mismatch: expected %s, expression has type %s", want.Desc, got.Desc)
 }
-
-// compatible tells whether an expression of type b may stand where type a is
-// expected (datatype_compatible): marks take any integer.
-func compatible(a, b *Datatype) bool {
-	if a.ID == b.ID && len(a.Parts) == len(b.Parts) {
-		return true
-	}
-	return a.Name == "mark" && baseType(a).ID == baseType(b).ID
-}
-
-// baseType follows a type to the one it is made of in the end.
-func baseType(t *Datatype) *Datatype {
-	for t.Base != nil {
-		t = t.Base
-	}
-	return t
-}
-
-func isInteger(t *Datatype) bool { return t != nil && t.Name == "integer" }
 
 // prefixRange is the range of addresses that a prefix covers.
 func prefixRange(p *Prefix) Expr {
@@ -355,7 +334,7 @@ func (c *ruleCtx) tproxy(s *parser.TProxy) {
 	t := &TProxy{StmtSpan: StmtSpan{s.Span}}
 	fam, ok := nfProtos[s.Family.Text]
 	if !ok {
-		c.unknownWord("unknown-family", &s.Family, "family", []string{"ip", "ip6"})
+		c.unknownWord("unknown-family", s.Family, "family", []string{"ip", "ip6"})
 		return
 	}
 	t.Family = fam
@@ -503,7 +482,7 @@ func (c *ruleCtx) queue(s *parser.Queue) {
 	for i := range s.Flags {
 		f, ok := queueFlags[s.Flags[i].Text]
 		if !ok {
-			c.unknownWord("unknown-queue-flag", &s.Flags[i], "flag", []string{"bypass", "fanout"})
+			c.unknownWord("unknown-queue-flag", s.Flags[i], "flag", []string{"bypass", "fanout"})
 			return
 		}
 		q.Flags |= f

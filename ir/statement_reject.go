@@ -64,7 +64,7 @@ func (c *ruleCtx) reject(s *parser.Reject) {
 		}
 		in.Code, codeSpan = code, sp
 	default:
-		c.unknownWord("unknown-reject", &s.With, "kind of answer", []string{"icmp", "icmpv6", "icmpx", "tcp reset"})
+		c.unknownWord("unknown-reject", s.With, "kind of answer", []string{"icmp", "icmpv6", "icmpx", "tcp reset"})
 		return
 	}
 	if !c.rejectFamily(in, fam, word, codeSpan) {

@@ -1,8 +1,6 @@
 package ir
 
 import (
-	"time"
-
 	"github.com/nftc/nftc/compile/bytecode"
 	"github.com/nftc/nftc/internal/diag"
 	"github.com/nftc/nftc/parser"
@@ -100,12 +98,11 @@ func (c *ruleCtx) updateOpts(o *parser.ElemOpts) (*ElementOpts, bool) {
 	}
 	out := &ElementOpts{}
 	if o.Timeout != nil {
-		ms, ok := c.durationOf(o.Timeout)
+		d, ok := c.duration(*o.Timeout)
 		if !ok {
 			return nil, false
 		}
-		out.Timeout = time.Duration(ms) * time.Millisecond
-		out.TimeoutSet = true
+		out.Timeout, out.TimeoutSet = d, true
 	}
 	for _, st := range o.Stmts {
 		in := c.stateful(st)
@@ -115,18 +112,6 @@ func (c *ruleCtx) updateOpts(o *parser.ElemOpts) (*ElementOpts, bool) {
 		out.Stmts = append(out.Stmts, &Stateful{StmtSpan: StmtSpan{st.Pos()}, Instr: in})
 	}
 	return out, true
-}
-
-func (c *ruleCtx) durationOf(n *parser.Name) (uint64, bool) {
-	text, ok := c.word(*n)
-	if ok {
-		var ms uint64
-		if ms, ok = duration(text); ok {
-			return ms, true
-		}
-	}
-	c.diags.Errorf("bad-duration", n.Span, "%q is not a duration such as 1h30m", n.Text)
-	return 0, false
 }
 
 // dynsetAllowed tells whether the kernel takes a set statement, as far as it
@@ -186,7 +171,7 @@ func (c *ruleCtx) meter(s *parser.Meter) {
 	if s.Elem == nil {
 		return
 	}
-	existing := setNamed(c.table, s.Name.Text)
+	existing := c.setNamed(s.Name.Text)
 	if existing != nil && (existing.Flags&bytecode.SetEval == 0 || existing.Flags&bytecode.SetMap != 0) {
 		kind := "set"
 		if existing.Flags&bytecode.SetMap != 0 {
@@ -247,40 +232,32 @@ func (c *ruleCtx) meter(s *parser.Meter) {
 func (c *ruleCtx) meterSet(s *parser.Meter, key Expr, timeout bool, size uint32) *Set {
 	set := &Set{
 		Table: c.table, Name: s.Name.Text, Flags: bytecode.SetEval,
-		Key: key.Common().Type, KeyExpr: key, Size: size, Span: s.Name.Span,
+		Key: key.Common().Type, Size: size, Span: s.Name.Span,
 	}
 	if timeout {
 		set.Flags |= bytecode.SetTimeout
 	}
-	c.declareSet(set)
+	set.KeyFields = exprFields(key)
+	if tc := c.tableCache(); tc != nil {
+		tc.sets[set.Name] = set
+	}
+	c.setCount++
+	set.ID = c.setCount
+	c.step(c.at, Step{Kind: bytecode.OpNewSet, Set: set, Span: c.at.cmd.Span, NameSpan: s.Name.Span})
 	return set
 }
 
-func setNamed(t *Table, name string) *Set {
-	for _, s := range t.Sets {
-		if s.Name == name {
-			return s
-		}
-	}
-	return nil
+// tableCache is what is known of the rule's table at this point.
+func (c *ruleCtx) tableCache() *tableCache {
+	return c.cache[tableKey{c.table.Family, c.table.Name}]
 }
 
-// isConstant tells whether an expression has the same value for every packet.
-func isConstant(e Expr) bool {
-	switch e := e.(type) {
-	case *Value, *Prefix, *RangeValue, *SetRef, *Verdict, *ObjectName:
-		return true
-	case *Concat:
-		for _, it := range e.Items {
-			if !isConstant(it) {
-				return false
-			}
-		}
-		return true
-	case *Binary:
-		return isConstant(e.X) && isConstant(e.Y)
+// setNamed finds a set in the rule's table without complaining.
+func (c *ruleCtx) setNamed(name string) *Set {
+	if tc := c.tableCache(); tc != nil {
+		return tc.sets[name]
 	}
-	return false
+	return nil
 }
 
 // objRefTo resolves a reference to a named object, given by name or by a map
@@ -307,15 +284,15 @@ func (c *ruleCtx) objRefTo(sp diag.Span, typ bytecode.ObjectType, e parser.Expr)
 
 // objectNamed reports an object that does not exist in the table.
 func (c *ruleCtx) objectNamed(at diag.Span, typ bytecode.ObjectType, name string) bool {
+	tc := c.tableCache()
+	if tc == nil || tc.objects[objectKey{typ, name}] != nil {
+		return true
+	}
 	var near []string
-	for _, o := range c.table.Objects {
-		if o.Type != typ {
-			continue
+	for k := range tc.objects {
+		if k.typ == typ {
+			near = append(near, k.name)
 		}
-		if o.Name == name {
-			return true
-		}
-		near = append(near, o.Name)
 	}
 	c.diags.Add(diag.Diagnostic{
 		Code: "unknown-object", Span: at,
@@ -340,7 +317,7 @@ func (c *ruleCtx) objRefMap(typ bytecode.ObjectType, m *parser.Map) Expr {
 	var set *Set
 	switch maps := c.follow(m.Maps).(type) {
 	case *parser.SetLit:
-		set = c.anonObjectMap(maps, want{Type: a.Type, Order: a.Order, Bits: a.Bits}, typ, key)
+		set = c.anonObjectMap(maps, want{Type: a.Type, Order: a.Order, Bits: a.Bits}, typ)
 	case *parser.SetRef:
 		set = c.findSet(maps.Name)
 		if set != nil && set.Flags&bytecode.SetObject == 0 {
@@ -356,13 +333,15 @@ func (c *ruleCtx) objRefMap(typ bytecode.ObjectType, m *parser.Map) Expr {
 	if set == nil {
 		return nil
 	}
-	if !compatible(set.Key, a.Type) {
+	if !set.Key.compatible(a.Type) {
 		c.diags.Errorf("type-mismatch", m.Maps.Pos(), "datatype mismatch, map expects %s, mapping expression has type %s",
 			set.Key.Desc, a.Type.Desc)
 		return nil
 	}
 	if set.Flags&bytecode.SetInterval != 0 {
-		key = toBigEndian(key)
+		if key = c.convertOrder(key, OrderBig); key == nil {
+			return nil
+		}
 	}
 	return &Map{Attr: Attr{Span: m.Span, Type: TypeString}, Key: key, Set: set}
 }

@@ -59,15 +59,9 @@ func (t *Datatype) FormatWith(opt *Options, v []byte, numeric bool) string {
 			}
 			return strconv.FormatUint(uint64(n), 10)
 		case formDate:
-			if numeric {
-				return formatNumber(t, v)
-			}
 			at := time.Unix(int64(bytesUint(v)/1e9)+int64(opt.TZOffset), 0).UTC()
 			return at.Format(`"2006-01-02 15:04:05"`)
 		case formHour:
-			if numeric {
-				return formatNumber(t, v)
-			}
 			return formatHour(opt, uint32(bytesUint(v)))
 		case formCTLabel:
 			return strconv.Itoa(lowestBit(v))

@@ -109,10 +109,17 @@ func (l *lister) valueText(v *Value, numeric bool) string {
 	if t.IsString() {
 		return stringText(v)
 	}
-	if t.IsBitmask() {
-		if flags := l.flags(v, numeric); len(flags) > 1 {
+	switch {
+	case t.IsBitmask():
+		if flags := l.flags(v, numeric); len(flags) > 1 && len(flags) < v.Bits {
 			return strings.Join(flags, " | ")
 		}
+		numeric = numeric || len(v.Bytes) > 0 && v.Bytes[0] == 0xff
+	case t.ID == IDICMPCode || t.ID == IDICMPv6Code:
+		// What a code means depends on the type: nft lists numbers.
+		numeric = true
+	case t.ID == IDTime:
+		numeric = l.opt.Numeric
 	}
 	return t.FormatWith(&l.opt.Machine, v.Bytes, numeric)
 }
@@ -148,6 +155,9 @@ func stringText(v *Value) string {
 
 func payloadText(p *Payload) string {
 	inner := innerText(p.Inner)
+	if p.Inner != nil && p.Proto != nil && p.Proto.Name == p.Inner.Name {
+		inner = "" // a field of the tunnel's own header
+	}
 	if p.Proto != nil && p.Field != nil && !p.Raw {
 		return inner + p.Proto.Name + " " + p.Field.Name
 	}
@@ -179,7 +189,7 @@ func exthdrText(e *Exthdr) string {
 	}
 	switch e.Op {
 	case bytecode.ExthdrTCPOpt:
-		name = strings.TrimPrefix(name, "tcp option ")
+		name = sackName(e, strings.TrimPrefix(name, "tcp option "))
 		if name == "" {
 			name = fmt.Sprint(e.Number)
 		}
@@ -211,9 +221,23 @@ func exthdrText(e *Exthdr) string {
 	return name + field
 }
 
+// sackName numbers the blocks of a selective acknowledgement: the kernel knows
+// the offset only.
+func sackName(e *Exthdr, name string) string {
+	const sack, header, block = 5, 16, 64
+	if e.Number != sack || e.Field == nil || e.Present || e.Offset < header+block {
+		return name
+	}
+	return fmt.Sprintf("sack%d", (e.Offset-header)/block)
+}
+
 func ctText(e *CT) string {
 	s := "ct "
-	switch e.Dir {
+	dir := e.Dir
+	if e.Key == bytecode.CTProtocol || e.Key == bytecode.CTL3Protocol {
+		dir = -1 // the kernel drops it: both directions are the same
+	}
+	switch dir {
 	case 0:
 		s += "original "
 	case 1:
@@ -224,6 +248,10 @@ func ctText(e *CT) string {
 		s += "ip "
 	case bytecode.CTSrcIP6, bytecode.CTDstIP6:
 		s += "ip6 "
+	case bytecode.CTSrc, bytecode.CTDst:
+		if e.NFProto != 0 {
+			s += e.NFProto.String() + " "
+		}
 	}
 	return s + CTKeyName(e.Key)
 }
@@ -334,7 +362,37 @@ func (l *lister) binaryText(e *Binary, numeric bool) string {
 	if f, shift := bitFieldOf(e); f != nil && shift == 0 {
 		return l.exprText(f, numeric)
 	}
-	return l.operandText(e.Op, e.X, numeric) + " " + e.Op.String() + " " + l.operandText(e.Op, e.Y, numeric)
+	left := l.operandText(e.Op, e.X, numeric)
+	y := e.Y
+	if v, ok := y.(*Value); ok {
+		typed := *v
+		typed.Type = TypeInteger
+		if e.Op != OpLshift && e.Op != OpRshift {
+			typed.Type = listedType(e.X)
+		}
+		y = &typed
+	}
+	return left + " " + e.Op.String() + " " + l.operandText(e.Op, y, numeric)
+}
+
+// listedType is the type that constants beside an expression are listed in.
+func listedType(e Expr) *Datatype {
+	switch e := e.(type) {
+	case *Binary:
+		if f, shift := bitFieldOf(e); f != nil && shift == 0 {
+			return f.Common().Type
+		}
+		if e.Op == OpLshift || e.Op == OpRshift {
+			return TypeXInteger
+		}
+		return listedType(e.X)
+	case *Byteorder:
+		return listedType(e.X)
+	}
+	if t := e.Common().Type; t != nil {
+		return t
+	}
+	return TypeInteger
 }
 
 // operandText prints an operand of op, in parentheses where it binds less.
@@ -343,7 +401,9 @@ func (l *lister) operandText(op BinaryOp, e Expr, numeric bool) string {
 	inner := -1
 	switch e := e.(type) {
 	case *Binary:
-		inner = e.Op.precedence()
+		if f, shift := bitFieldOf(e); f == nil || shift != 0 {
+			inner = e.Op.precedence()
+		}
 	case *Value:
 		// Several flags are an or of them.
 		if e.Type != nil && e.Type.IsBitmask() && strings.Contains(s, " | ") {
@@ -362,48 +422,4 @@ func (l *lister) verdictText(v *Verdict) string {
 		return v.Code.String() + " " + v.ChainName
 	}
 	return v.Code.String()
-}
-
-// bitFieldOf recognises a header field that is cut out of the bytes that hold
-// it: a mask, and perhaps a shift. shift is by how much a value must still be
-// moved right to be the field's; nil when e is something else.
-func bitFieldOf(e *Binary) (field Expr, shift int) {
-	if e.Op == OpRshift {
-		n, ok := e.Y.(*Value)
-		and, ok2 := stripOrder(e.X).(*Binary)
-		if !ok || !ok2 || and.Op != OpAnd {
-			return nil, 0
-		}
-		if field, shift = bitFieldOf(and); field != nil && uint64(shift) == bytesUint(n.Bytes) {
-			return field, 0
-		}
-		return nil, 0
-	}
-	mask, ok := e.Y.(*Value)
-	if e.Op != OpAnd || !ok {
-		return nil, 0
-	}
-	bits, offset := 0, 0
-	switch x := e.X.(type) {
-	case *Payload:
-		if x.Field == nil || x.Raw {
-			return nil, 0
-		}
-		bits, offset = x.Field.Bits, x.Field.Offset
-	case *Exthdr:
-		if x.Field == nil {
-			return nil, 0
-		}
-		bits, offset = x.Field.Bits, x.Field.Offset
-	default:
-		return nil, 0
-	}
-	if offset%8 == 0 && bits%8 == 0 {
-		return nil, 0
-	}
-	shift, _ = offsetShift(bits, offset)
-	if bytesUint(mask.Bytes) != bytesUint(maskNumber(bits, shift, bits+shift)) {
-		return nil, 0
-	}
-	return e.X, shift
 }

@@ -2,7 +2,6 @@ package ir
 
 import (
 	"fmt"
-	"math/big"
 	"strings"
 
 	"github.com/nftc/nftc/compile/bytecode"
@@ -216,7 +215,7 @@ func (r *ruleLister) mayKill(d *listItem, p *Payload) bool {
 		return true
 	}
 	if dep.Proto == protoICMP || dep.Proto == protoICMPv6 {
-		return p.Field.dep != icmpAny && dep.Proto == p.Proto && int(p.Field.dep.types()[0]) == r.icmpType
+		return p.Field.dep != icmpAny && dep.Proto == p.Proto && int(p.Field.dep.representative()) == r.icmpType
 	}
 	return true
 }
@@ -496,45 +495,10 @@ func stripOrder(e Expr) Expr {
 	}
 }
 
-// shiftedField undoes a match on a header field that lies between bytes: the
-// mask goes, the constants move to the right.
-func shiftedField(x, y Expr) (Expr, Expr) {
-	b, ok := x.(*Binary)
-	if !ok {
-		return x, y
-	}
-	field, shift := bitFieldOf(b)
-	if field == nil {
-		return x, y
-	}
-	typ := field.Common().Type
-	down := func(v *Value) *Value {
-		n := new(big.Int).SetBytes(v.Bytes)
-		n.Rsh(n, uint(shift))
-		out := *v
-		out.Type = typ
-		out.Bytes = n.Bytes()
-		return &out
-	}
-	switch v := y.(type) {
-	case *Value:
-		return field, down(v)
-	case *RangeValue:
-		out := *v
-		out.From, out.To = down(v.From), down(v.To)
-		return field, &out
-	case *SetRef:
-		if shift == 0 {
-			return field, y
-		}
-	}
-	return x, y
-}
-
 // matchText prints a match.
 func (r *ruleLister) matchText(m *Match) string {
 	op := m.Op
-	x, y := shiftedField(m.X, m.Y)
+	x, y := r.unshift(canonical(m.X), m.Y)
 	numeric := false
 	if op == MatchImplicit {
 		op = MatchEq

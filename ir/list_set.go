@@ -22,9 +22,17 @@ func (l *lister) set(s *Set) {
 		}
 		switch {
 		case s.Size != 0:
-			l.printf("\t\tsize %d\n", s.Size)
+			l.printf("\t\tsize %d", s.Size)
+			if n := len(s.Elements); n > 0 {
+				l.printf("\t# count %d", n)
+			}
+			l.printf("\n")
 		case l.updated[s]:
-			l.printf("\t\tsize %d\n", dynsetSize)
+			l.printf("\t\tsize %d", dynsetSize)
+			if n := len(s.Elements); n > 0 {
+				l.printf("\t# count %d", n)
+			}
+			l.printf("\n")
 		}
 	}
 	l.setFlags(s)

@@ -223,7 +223,9 @@ func (r *ruleLister) natText(s *NAT) string {
 	var b strings.Builder
 	b.WriteString(s.Kind)
 	if s.Addr != nil || s.Port != nil {
-		if (s.Kind == "snat" || s.Kind == "dnat") && s.Family != bytecode.FamilyInet {
+		// In ip and ip6 tables the family is listed where a map gives ranges or
+		// ports (is_nat_addr_map).
+		if s.Family != bytecode.FamilyInet && (r.family == bytecode.FamilyInet || s.ConcatAddrPort || s.Interval) {
 			b.WriteString(" " + s.Family.String())
 		}
 		if s.Prefix {

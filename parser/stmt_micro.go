@@ -65,9 +65,13 @@ type logArg struct {
 }
 
 type logFlags struct {
-	TCP     []lexer.Token `parser:"  'tcp' @('sequence' | 'options') (',' @('sequence' | 'options'))*"`
+	TCP     []*logTCPFlag `parser:"  'tcp' @@ (',' @@)*"`
 	Options *lexer.Token  `parser:"| 'ip' @'options'"`
 	Word    *lexer.Token  `parser:"| @('skuid' | 'ether' | 'all')"`
+}
+
+type logTCPFlag struct {
+	Word lexer.Token `parser:"@('sequence' | 'options')"`
 }
 
 type synproxyGrammar struct {
@@ -212,7 +216,7 @@ func (p *parser) log() *Log {
 			l.Level = p.nameTokPtr(a.Level)
 		case a.Flags != nil:
 			for _, t := range a.Flags.TCP {
-				n := p.nameTok(t)
+				n := p.nameTok(t.Word)
 				n.Text = "tcp " + n.Text
 				l.Flags = append(l.Flags, n)
 			}

@@ -76,7 +76,6 @@ func resolveText(name, text string, ifindex map[string]uint32) (*Ruleset, []diag
 		ifindex = map[string]uint32{"lo": 1}
 	}
 	rs, ds := Resolve(f, Options{Interfaces: ifindex, TZOffset: 7200})
-	buildTables(rs)
 	for _, d := range ds {
 		if d.Severity == diag.Error {
 			return nil, ds

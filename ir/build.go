@@ -148,6 +148,8 @@ func (c *ruleCtx) buildPayload(e *parser.Payload) Expr {
 		return c.unknownWord("unknown-field", e.Field, "field of "+p.Name, p.FieldNames())
 	}
 	x := newPayload(p, f, e.Span)
+	// `th` needs no dependency: it is whatever has ports.
+	x.Raw = p == protoTH
 	if p.Base == bytecode.BaseInner {
 		// fields of the tunnel's own header
 		x.Inner, x.tunnel = p.Inner, p

@@ -238,7 +238,7 @@ var xfrmKeys = []xfrmKey{
 	{"daddr", bytecode.FamilyIP6, bytecode.XfrmDAddr6, TypeIPv6Addr, 128, OrderBig},
 	{"saddr", bytecode.FamilyIP6, bytecode.XfrmSAddr6, TypeIPv6Addr, 128, OrderBig},
 	{"reqid", 0, bytecode.XfrmReqID, TypeInteger, 32, OrderHost},
-	{"spi", 0, bytecode.XfrmSPI, TypeInteger, 32, OrderHost},
+	{"spi", 0, bytecode.XfrmSPI, TypeInteger, 32, OrderBig},
 }
 
 // familyWord maps the words ip and ip6.

@@ -42,7 +42,7 @@ func (r *Rule) Reduced(f bytecode.Family) []Stmt {
 		case *Payload:
 			run = append(run, len(out)-1)
 		case *Meta:
-			if n := bytesUint(v.Bytes); x.Key == bytecode.MetaProtocol &&
+			if n := bytesUint(v.Bytes); x.Key == bytecode.MetaProtocol && x.Inner == nil &&
 				(f == bytecode.FamilyIP && n == 0x0800 || f == bytecode.FamilyIP6 && n == 0x86dd) {
 				drop = len(out) - 1
 			}

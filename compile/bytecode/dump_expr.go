@@ -120,9 +120,9 @@ func dumpFib(in *Fib) string {
 func dumpDir(dir int8) string {
 	switch dir {
 	case 0:
-		return ", dir original"
+		return " , dir original"
 	case 1:
-		return ", dir reply"
+		return " , dir reply"
 	}
 	return ""
 }
@@ -171,9 +171,9 @@ func dumpExpr(in Instr) string {
 		if in.Present {
 			present = " present"
 		}
-		return fmt.Sprintf("[ exthdr load %s %db @ %d + %d%s => %s ]", in.Op, in.Len, in.Type, in.Offset, present, in.Dst)
+		return fmt.Sprintf("[ exthdr load %s%db @ %d + %d%s => %s ]", dumpExthdrOp(in.Op), in.Len, in.Type, in.Offset, present, in.Dst)
 	case *ExthdrSet:
-		return fmt.Sprintf("[ exthdr write %s %s => %db @ %d + %d ]", in.Op, in.Src, in.Len, in.Type, in.Offset)
+		return fmt.Sprintf("[ exthdr write %s%s => %db @ %d + %d ]", dumpExthdrOp(in.Op), in.Src, in.Len, in.Type, in.Offset)
 	case *ExthdrReset:
 		return fmt.Sprintf("[ exthdr reset %s %d ]", in.Op, in.Type)
 	case *Bitwise:
@@ -225,6 +225,15 @@ func dumpExpr(in Instr) string {
 		return fmt.Sprintf("[ tunnel load %s => %s ]", key, in.Dst)
 	}
 	return fmt.Sprintf("[ %s ]", in.Name())
+}
+
+// dumpExthdrOp is the word for a kind of header; libnftnl knows three.
+func dumpExthdrOp(o ExthdrOp) string {
+	switch o {
+	case ExthdrIPv6, ExthdrTCPOpt, ExthdrIPv4:
+		return o.String() + " "
+	}
+	return ""
 }
 
 func dumpSocket(in *Socket) string {

@@ -80,8 +80,8 @@ var metaKeyNames = [...]string{
 	MetaTimeHour:     "hour",
 	MetaSDIF:         "sdif",
 	MetaSDIFName:     "sdifname",
-	MetaBriBroute:    "bri_broute",
-	MetaBriIIFHWAddr: "bri_iifhwaddr",
+	MetaBriBroute:    "broute",
+	MetaBriIIFHWAddr: "ibrhwaddr",
 }
 
 // String returns the name that nft's debug text uses.
@@ -137,7 +137,7 @@ var cTKeyNames = [...]string{
 	CTProtoSrc:   "proto_src",
 	CTProtoDst:   "proto_dst",
 	CTLabel:      "label",
-	CTPkts:       "pkts",
+	CTPkts:       "packets",
 	CTBytes:      "bytes",
 	CTAvgPkt:     "avgpkt",
 	CTZone:       "zone",
@@ -146,7 +146,7 @@ var cTKeyNames = [...]string{
 	CTDstIP:      "dst_ip",
 	CTSrcIP6:     "src_ip6",
 	CTDstIP6:     "dst_ip6",
-	CTID:         "ct_id",
+	CTID:         "id",
 }
 
 // String returns the name that nft's debug text uses.

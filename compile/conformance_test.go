@@ -1,12 +1,9 @@
 package compile_test
 
 import (
-	"bufio"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sort"
 	"strings"
 	"testing"
@@ -22,68 +19,15 @@ import (
 const (
 	floorRulesAccept   = 90.0
 	floorRulesBytecode = 75.0
-	floorSetsBytecode  = 60.0
 )
 
-// shared finds the recorded facts of real nft; the test is skipped without.
-func shared(t testing.TB, name string) string {
-	t.Helper()
-	dir := os.Getenv("NFTC_SHARED")
-	if dir == "" {
-		wd, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for d := wd; ; d = filepath.Dir(d) {
-			if _, err := os.Stat(filepath.Join(d, "go.mod")); err == nil {
-				dir = filepath.Join(d, "..", "shared")
-				break
-			}
-			if d == filepath.Dir(d) {
-				break
-			}
-		}
-	}
-	path := filepath.Join(dir, name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no recorded facts at %s", path)
-	}
-	return path
-}
-
-// records calls f with every line of a gzipped JSON Lines file.
-func records[T any](t testing.TB, path string, f func(*T)) {
-	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	zr, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sc := bufio.NewScanner(zr)
-	sc.Buffer(nil, 64<<20)
-	for sc.Scan() {
-		var r T
-		if err := json.Unmarshal(sc.Bytes(), &r); err != nil {
-			t.Fatal(err)
-		}
-		f(&r)
-	}
-	if err := sc.Err(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// outcome is what became of a ruleset: its debug text, or the first error.
-type outcome struct {
+// result is what became of a ruleset: its debug text, or the first error.
+type result struct {
 	text string
 	err  string
 }
 
-func compileText(name, text string, opt ir.Options) (out outcome) {
+func compileText(name, text string, opt ir.Options) (out result) {
 	defer func() {
 		if p := recover(); p != nil {
 			out.err = fmt.Sprintf("PANIC: %v", p)
@@ -95,26 +39,17 @@ func compileText(name, text string, opt ir.Options) (out outcome) {
 	files := &diag.FileSet{}
 	f, diags := parser.Parse(files, name, text, parser.Options{})
 	if e := firstError(files, diags); e != "" {
-		return outcome{err: e}
+		return result{err: e}
 	}
 	rs, diags := ir.Resolve(f, opt)
 	if e := firstError(files, diags); e != "" {
-		return outcome{err: e}
+		return result{err: e}
 	}
 	var b strings.Builder
 	if err := bytecode.Dump(&b, compile.Compile(rs)); err != nil {
-		return outcome{err: err.Error()}
+		return result{err: err.Error()}
 	}
-	return outcome{text: b.String()}
-}
-
-func firstError(files *diag.FileSet, diags []diag.Diagnostic) string {
-	for _, d := range diags {
-		if d.Severity == diag.Error {
-			return fmt.Sprintf("%s: %s [%s]", files.Position(d.Span.Start), d.Message, d.Code)
-		}
-	}
-	return ""
+	return result{text: b.String()}
 }
 
 // conformanceOptions are the machine that the facts were recorded on.
@@ -220,14 +155,14 @@ func sameSet(a, b dumpedSet) string {
 	return ""
 }
 
-// tally counts agreement by source file.
-type tally struct {
+// agreement counts agreement by source file.
+type agreement struct {
 	all, good map[string]int
 }
 
-func newTally() *tally { return &tally{map[string]int{}, map[string]int{}} }
+func newAgreement() *agreement { return &agreement{map[string]int{}, map[string]int{}} }
 
-func (t *tally) add(file string, ok bool) {
+func (t *agreement) add(file string, ok bool) {
 	for _, k := range []string{file, ""} {
 		t.all[k]++
 		if ok {
@@ -236,14 +171,14 @@ func (t *tally) add(file string, ok bool) {
 	}
 }
 
-func (t *tally) percent() float64 {
+func (t *agreement) percent() float64 {
 	if t.all[""] == 0 {
 		return 0
 	}
 	return 100 * float64(t.good[""]) / float64(t.all[""])
 }
 
-func (t *tally) report(tb testing.TB, what string) {
+func (t *agreement) report(tb testing.TB, what string) {
 	tb.Logf("%s: %d of %d agree (%.2f %%)", what, t.good[""], t.all[""], t.percent())
 	var files []string
 	for f := range t.all {
@@ -303,8 +238,12 @@ type ruleRecord struct {
 func TestRulesAsNft(t *testing.T) {
 	path := shared(t, "conformance/rules.jsonl.gz")
 	diff := openDifferences(t)
-	accept, code := newTally(), newTally()
-	records(t, path, func(r *ruleRecord) {
+	accept, code := newAgreement(), newAgreement()
+	readGzip(t, path, func(line []byte) {
+		var r ruleRecord
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatal(err)
+		}
 		out := compileText("/dev/stdin", r.Ruleset, conformanceOptions())
 		loads := r.Load == "ok" || r.Kernel == "unsupported"
 		ok := loads == (out.err == "")
@@ -358,57 +297,4 @@ func sameSets(got, want []dumpedSet) string {
 		return fmt.Sprintf("%d sets, nft %d", len(got), len(want))
 	}
 	return ""
-}
-
-type rulesetRecord struct {
-	ID      string         `json:"id"`
-	Ruleset string         `json:"ruleset"`
-	IfIndex map[string]any `json:"ifindex"`
-	Debug   string         `json:"debug"`
-	Loads   bool           `json:"loads"`
-	Stage   string         `json:"stage"`
-	Error   string         `json:"error"`
-}
-
-func TestRulesetsAsNft(t *testing.T) {
-	path := shared(t, "conformance/rulesets.jsonl.gz")
-	diff := openDifferences(t)
-	accept, code := newTally(), newTally()
-	records(t, path, func(r *rulesetRecord) {
-		opt := conformanceOptions()
-		for name, v := range r.IfIndex {
-			if n, ok := v.(float64); ok {
-				opt.Interfaces[name] = uint32(n)
-			}
-		}
-		out := compileText(r.ID, r.Ruleset, opt)
-		dir := filepath.Dir(r.ID)
-		accept.add(dir, r.Loads == (out.err == ""))
-		if r.Loads != (out.err == "") || strings.HasPrefix(out.err, "PANIC") {
-			diff.printf("ACCEPT %s (%s)\n  nftc: %s\n  nft:  %s\n\n", r.ID, r.Stage, out.err, r.Error)
-		}
-		if !r.Loads {
-			return
-		}
-		got, want := strings.Split(out.text, "\n"), strings.Split(r.Debug, "\n")
-		same := strings.TrimSpace(out.text) == strings.TrimSpace(r.Debug)
-		code.add(dir, same)
-		if !same {
-			for i := range want {
-				if i >= len(got) || strings.TrimRight(got[i], " ") != strings.TrimRight(want[i], " ") {
-					g := "(nothing)"
-					if i < len(got) {
-						g = got[i]
-					}
-					diff.printf("CODE %s line %d: %s\n  nftc: %s\n  nft:  %s\n\n", r.ID, i+1, out.err, g, want[i])
-					break
-				}
-			}
-		}
-	})
-	accept.report(t, "rulesets accepted or refused")
-	code.report(t, "debug text of rulesets")
-	if p := code.percent(); p < floorSetsBytecode {
-		t.Errorf("debug text as nft: %.2f %%, floor %.2f %%", p, floorSetsBytecode)
-	}
 }

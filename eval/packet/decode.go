@@ -176,6 +176,11 @@ func (p *Packet) ether(off, tag int) {
 		p.VLANPresent, p.VLANProto, p.VLANTCI = true, proto, be16(v)
 		next += 4
 		proto = p.etherProto(be16(v[2:]), next)
+		if proto < 0x0600 {
+			// nft_payload_rebuild_vlan_hdr: loads see skb->protocol, not the
+			// length that the frame has there.
+			p.knowLL(16, []byte{0, byte(proto)})
+		}
 	}
 	p.network(next, proto)
 	if tag != 0 {

@@ -177,6 +177,7 @@ func TestLoad(t *testing.T) {
 		{"vlan of a cooked capture", LinkLinuxSLL, "0000 0001 0006 02000000000b0000 8100 0005 0800" + hexIP4, 0, BaseLL, 12, 6, "810000050800", None},
 		{"tunnel in a cooked capture", LinkLinuxSLL, "0000 fffe 0006 02000000000b0000 0800" + hexIP4, 0, BaseLL, 12, 2, "", NoLinkHeader},
 		{"addresses of a wlan frame", LinkIEEE80211, "0801 0000 020000000001 020000000002 020000000003 0000 aaaa03 000000 0800" + hexIP4, 0, BaseLL, 0, 14, "0200000000030200000000020800", None},
+		{"llc in a vlan", LinkEthernet, hexEther + "8100 0005 0026 424203" + hexIP4, 0, BaseLL, 12, 8, "8100000500044242", None},
 		{"ports", LinkRaw, hexIP4 + hexTCP, 0, BaseTransport, 0, 4, "00090016", None},
 		{"past the end", LinkRaw, hexIP4 + "0009", 0, BaseTransport, 0, 4, "", PastEnd},
 		{"past the captured bytes", LinkRaw, hexIP4 + "0009", 40, BaseTransport, 0, 4, "", Truncated},

@@ -94,23 +94,8 @@ func fastLoad(off, n int) bool {
 // capture tells are given, the others are LinkNotCaptured. dst is unchanged when
 // the result is not None.
 func (p *Packet) Load(base Base, off int, dst []byte) Absent {
-	if base == BaseLL && p.LLGap != 0 && off < 12 && off+len(dst) > 12 && p.LLLen != 0 {
-		a, why := p.header(p.LL+off, 12-off)
-		if why != None {
-			return why
-		}
-		b, why := p.header(p.LL+12+p.LLGap, off+len(dst)-12)
-		if why != None {
-			return why
-		}
-		copy(dst[copy(dst, a):], b)
-		return None
-	}
-	if base == BaseLL && p.llKnown != 0 && off+len(dst) <= len(p.llHdr) {
-		if want := uint32(1<<len(dst)-1) << off; p.llKnown&want == want {
-			copy(dst, p.llHdr[off:])
-			return None
-		}
+	if base == BaseLL && (p.llKnown != 0 || p.LLGap != 0) {
+		return p.loadLL(off, dst)
 	}
 	b, a := p.Slice(base, off, len(dst))
 	if a == Fragment && base == BaseTransport && fastLoad(off, len(dst)) {
@@ -122,6 +107,37 @@ func (p *Packet) Load(base Base, off int, dst []byte) Absent {
 		return a
 	}
 	copy(dst, b)
+	return None
+}
+
+// loadLL loads from a link layer header which is not one range of Data.
+func (p *Packet) loadLL(off int, dst []byte) Absent {
+	if p.LLLen == 0 && p.LLAbsent != LinkNotCaptured {
+		return p.LLAbsent
+	}
+	var tmp [256]byte
+	if off < 0 || len(dst) > len(tmp) {
+		return Malformed
+	}
+	for i := range dst {
+		at := off + i
+		if at < len(p.llHdr) && p.llKnown>>at&1 != 0 {
+			tmp[i] = p.llHdr[at]
+			continue
+		}
+		if p.LLLen == 0 {
+			return LinkNotCaptured
+		}
+		if at >= 12 {
+			at += p.LLGap
+		}
+		b, a := p.header(p.LL+at, 1)
+		if a != None {
+			return a
+		}
+		tmp[i] = b[0]
+	}
+	copy(dst, tmp[:])
 	return None
 }
 

@@ -97,8 +97,9 @@ type Packet struct {
 	Line      int    // line in a tuple, CSV or JSON Lines file, from 1; 0 elsewhere
 	Name      string // `name:` in packet notation; pcapng has none
 
-	// The link layer header that the kernel had, as far as a capture tells which
-	// replaced it: llHdr holds the bytes whose bit in llKnown is set.
+	// Bytes of the link layer header that loads see in place of those in Data:
+	// llHdr holds those whose bit in llKnown is set. They stand in for a header
+	// which the capture replaced.
 	llHdr   [18]byte
 	llKnown uint32
 
@@ -188,6 +189,7 @@ func (p *Packet) ClearVLAN() {
 	p.VLANPresent, p.VLANProto, p.VLANTCI = false, 0, 0
 	if p.LL >= 0 {
 		p.LLGap += 4
+		p.llKnown = 0
 	}
 }
 

@@ -307,9 +307,9 @@ func (k *kernel) insertOne(ks *kernelSet, e *Element, s *Step) bool {
 	return true
 }
 
-// overlapping tells whether an element overlaps one that is there. For
-// concatenations all fields must overlap; the kernel refuses a new element
-// when it covers, or lies across, an old one (nft_pipapo_insert).
+// overlapping tells whether an element overlaps one that is there. Of a
+// concatenation the kernel looks up the start and the end (nft_pipapo_insert):
+// a new element may cover an old one, but not begin or end in one.
 func (ks *kernelSet) overlapping(e *Element) bool {
 	if len(ks.elems) > maxOverlapScan && ks.set.isConcat() {
 		return false
@@ -329,27 +329,24 @@ func (ks *kernelSet) overlapping(e *Element) bool {
 	}
 	for i := range ks.elems {
 		x := &ks.elems[i]
-		if x.remove || x.Catchall {
-			continue
-		}
-		off, all := 0, true
-		for _, f := range ks.set.KeyFields {
-			n := f.Len()
-			if bytes.Compare(x.From[off:off+n], e.high()[off:off+n]) > 0 ||
-				bytes.Compare(e.From[off:off+n], x.high()[off:off+n]) > 0 {
-				all = false
-				break
-			}
-			off += f.padded()
-			if len(ks.set.KeyFields) == 1 {
-				break
-			}
-		}
-		if all {
+		if !x.remove && !x.Catchall && (ks.holds(x, e.From) || ks.holds(x, e.high())) {
 			return true
 		}
 	}
 	return false
+}
+
+// holds tells whether a key lies in an element, field by field.
+func (ks *kernelSet) holds(x *Element, key []byte) bool {
+	off := 0
+	for _, f := range ks.set.KeyFields {
+		n := f.Len()
+		if bytes.Compare(x.From[off:off+n], key[off:off+n]) > 0 || bytes.Compare(key[off:off+n], x.high()[off:off+n]) > 0 {
+			return false
+		}
+		off += f.padded()
+	}
+	return true
 }
 
 // maxOverlapScan bounds the scan for overlapping concatenations.

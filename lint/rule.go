@@ -102,6 +102,8 @@ func (a *assigned) touches(f field) bool {
 		return a.ct || a.packet
 	case strings.HasPrefix(s, "meta "):
 		return f == fieldL4Proto && a.packet
+	case strings.HasPrefix(s, "payload "), strings.HasPrefix(s, "exthdr "):
+		return a.packet
 	}
 	return a.packet || len(a.fields) > 0
 }

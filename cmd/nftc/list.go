@@ -1,7 +1,15 @@
 package main
 
+import (
+	"io"
+
+	"github.com/nftc/nftc/internal/diag"
+	"github.com/nftc/nftc/ir"
+)
+
 type listCmd struct {
-	File string `arg:"" help:"Ruleset; - is standard input."`
+	Numeric bool   `short:"n" help:"Print numbers in place of names, as 'nft -nn' does."`
+	File    string `arg:"" help:"Ruleset; - is standard input."`
 }
 
 func (c *listCmd) Run(a *app) error {
@@ -9,5 +17,16 @@ func (c *listCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.show(s)
+	if err := a.show(s); err != nil {
+		return err
+	}
+	text := ir.List(s.ruleset, ir.ListOptions{Numeric: c.Numeric, Machine: a.resolveOptions()})
+	if a.global.JSON {
+		return a.writeJSON(struct {
+			Version int    `json:"version"`
+			Text    string `json:"text"`
+		}{diag.JSONVersion, text})
+	}
+	_, err = io.WriteString(a.stdout, text)
+	return err
 }

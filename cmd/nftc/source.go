@@ -77,13 +77,18 @@ func (a *app) load(name string) (*source, error) {
 	if err != nil || s.hasErrors() {
 		return s, err
 	}
-	rs, ds := ir.Resolve(s.tree, ir.Options{
+	rs, ds := ir.Resolve(s.tree, a.resolveOptions())
+	s.ruleset, s.diags = rs, append(s.diags, ds...)
+	return s, nil
+}
+
+// resolveOptions are the facts about the machine that rulesets depend on.
+func (a *app) resolveOptions() ir.Options {
+	return ir.Options{
 		Interfaces:   a.interfaces(),
 		AnyInterface: a.global.Iface == nil,
 		TZOffset:     a.global.TZOffset,
-	})
-	s.ruleset, s.diags = rs, append(s.diags, ds...)
-	return s, nil
+	}
 }
 
 // interfaces are those of the command line and the loopback interface.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -21,8 +22,9 @@ func TestCorpus(t *testing.T) {
 	for line := range strings.Lines(string(manifest)) {
 		var r struct {
 			File  string
-			Error string `json:"nft_error"`
-			RC    int    `json:"nft_rc"`
+			Error string   `json:"nft_error"`
+			More  []string `json:"more_errors"`
+			RC    int      `json:"nft_rc"`
 		}
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatal(err)
@@ -35,7 +37,8 @@ func TestCorpus(t *testing.T) {
 		tree, ds := parseText(r.File, string(text))
 		got := firstError(tree, ds)
 		if !parserRefusal(r.Error) {
-			if len(ds) > 0 && !sameRefusal(r.Error) {
+			// nft's first error may be one of a later stage
+			if len(ds) > 0 && !sameRefusal(r.Error) && !slices.ContainsFunc(r.More, parserRefusal) {
 				wrong++
 				t.Errorf("nft: %q, we say %s", r.Error, got)
 			}
@@ -43,6 +46,10 @@ func TestCorpus(t *testing.T) {
 		}
 		refused++
 		if got == "" {
+			if why := notRefused[r.File]; why != "" {
+				t.Logf("not refused: %s\n      %s", r.Error, why)
+				continue
+			}
 			wrong++
 			t.Errorf("not refused: %s", r.Error)
 			continue
@@ -55,6 +62,11 @@ func TestCorpus(t *testing.T) {
 		}
 	}
 	t.Logf("%d files, %d refused by nft's parser; judged wrong: %d; refused at another place: %d", n, refused, wrong, place)
+}
+
+// notRefused are the rulesets that nft refuses by a fault of its scanner.
+var notRefused = map[string]string{
+	"gh__hardenedlinux_harbian-audit__etcables.nft": "nft's scanner stays in the state of `limit rate` when `log flags tcp … flags ip options` follows, and takes the next line's $ for junk",
 }
 
 // sameRefusal: errors that are no syntax errors and that the parser finds too.

@@ -1,6 +1,9 @@
 package parser
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // mark is what the parser notes about a token for Format: what the token's
 // text alone does not tell.
@@ -57,7 +60,7 @@ func Format(f *File) string {
 	pieces := cut(text)
 	w := &formatter{marks: f.markTable()}
 	out := w.format(pieces)
-	if !sameTokens(pieces, cut(out)) {
+	if !sameTokens(text, out) {
 		return text
 	}
 	return out
@@ -84,8 +87,14 @@ type piece struct {
 
 // cut takes a text apart.
 func cut(text string) []piece {
-	var pieces []piece
 	s := scanner{src: text}
+	n := 0
+	var t token
+	for s.next(&t); t.kind != tokEOF; s.next(&t) {
+		n++
+	}
+	pieces := make([]piece, 0, n+n/8)
+	s.pos = 0
 	var comments [][2]int
 	s.comment = func(start, end int) { comments = append(comments, [2]int{start, end}) }
 	last := 0
@@ -100,7 +109,6 @@ func cut(text string) []piece {
 		pieces = append(pieces, p)
 	}
 	for {
-		var t token
 		s.next(&t)
 		for _, c := range comments {
 			add(piece{token: token{pos: c[0], text: text[c[0]:c[1]]}, comment: true})
@@ -115,29 +123,44 @@ func cut(text string) []piece {
 	}
 }
 
-// sameTokens compares two texts but for separators.
-func sameTokens(a, b []piece) bool {
-	next := func(list []piece) (*piece, []piece) {
-		for len(list) > 0 && list[0].isSeparator() {
-			list = list[1:]
-		}
-		if len(list) == 0 {
-			return nil, nil
-		}
-		return &list[0], list[1:]
-	}
+// sameTokens compares two texts but for separators and blanks at the end of
+// comments.
+func sameTokens(a, b string) bool {
+	x, y := commentReader{scanner: scanner{src: a}}, commentReader{scanner: scanner{src: b}}
+	x.scanner.comment, y.scanner.comment = x.add, y.add
 	for {
-		var x, y *piece
-		x, a = next(a)
-		y, b = next(b)
-		if x == nil || y == nil {
-			return x == y
-		}
-		if x.comment != y.comment || x.kind != y.kind {
+		t, u := x.token(), y.token()
+		if t.kind != u.kind || t.text != u.text {
 			return false
 		}
-		if x.text != y.text && !(x.comment && strings.TrimRight(x.text, " \t") == strings.TrimRight(y.text, " \t")) {
-			return false
+		if len(x.comments) > 0 || len(y.comments) > 0 {
+			if !slices.Equal(x.comments, y.comments) {
+				return false
+			}
+			x.comments, y.comments = x.comments[:0], y.comments[:0]
+		}
+		if t.kind == tokEOF {
+			return true
+		}
+	}
+}
+
+// commentReader reads tokens without separators, and the comments before them.
+type commentReader struct {
+	scanner  scanner
+	comments []string
+}
+
+func (r *commentReader) add(start, end int) {
+	r.comments = append(r.comments, strings.TrimRight(r.scanner.src[start:end], " \t"))
+}
+
+func (r *commentReader) token() token {
+	var t token
+	for {
+		r.scanner.next(&t)
+		if t.kind != tokNewline && (t.kind != tokPunct || t.op != ';') {
+			return t
 		}
 	}
 }
@@ -251,7 +274,7 @@ func (w *formatter) piece(prev, p *piece, semicolon bool, rest []piece) {
 			w.endItem()
 		}
 		indent := w.indent
-		if p.continued && !prev.comment {
+		if p.continued && prev != nil && !prev.comment {
 			w.out.WriteString(" \\")
 			indent++
 		} else if w.inSet() {
@@ -280,7 +303,7 @@ func (w *formatter) piece(prev, p *piece, semicolon bool, rest []piece) {
 		w.inSetPiece(prev, p, closes, rest)
 	case prev != nil && prev.comment:
 		w.newline(false, w.indent+1)
-	case p.continued:
+	case p.continued && prev != nil:
 		w.out.WriteString(" \\")
 		w.newline(false, w.indent+1)
 	default:

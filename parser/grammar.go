@@ -1,6 +1,10 @@
 package parser
 
-import "github.com/alecthomas/participle/v2/lexer"
+import (
+	"strings"
+
+	"github.com/alecthomas/participle/v2/lexer"
+)
 
 // The places that commands name, as participle reads them. A name is a word
 // that is no keyword; `last` is the one keyword that nft takes as a name.
@@ -201,7 +205,7 @@ func (p *parser) command() Item {
 		p.unexpectedOf(kindsOf(forms)...)
 	}
 	f := forms[c.Kind]
-	p.commandPlace(c, f.place)
+	p.placeOrHint(c, f)
 	p.commandTail(c, f.tail)
 	c.Node = p.node(start)
 	p.separator(true)
@@ -246,6 +250,24 @@ func (p *parser) commandKind(forms map[string]form) string {
 	}
 	p.next()
 	return w
+}
+
+// placeOrHint reads the place that a command names. Where a block begins
+// though the table was not named, the message says how it must be written.
+func (p *parser) placeOrHint(c *Command, f form) {
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		if e, ok := r.(bailout); ok && p.at('{') && f.place == placeObject {
+			e.d.Message += "; outside a table block it must be written `" + c.Kind + " [family] TABLE " +
+				strings.ToUpper(c.Kind) + " { ... }`"
+			r = e
+		}
+		panic(r)
+	}()
+	p.commandPlace(c, f.place)
 }
 
 // commandPlace reads the place that a command names.

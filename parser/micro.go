@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
@@ -104,7 +105,7 @@ type grammar[G any] struct {
 // branch that has taken a token is the right one, and its error the real one.
 var grammarOptions = []participle.Option{
 	participle.Lexer(Definition{}),
-	participle.UseLookahead(1),
+	participle.UseLookahead(0),
 }
 
 func (g *grammar[G]) parser() *participle.Parser[G] {
@@ -142,29 +143,86 @@ func (p *parser) grammarError(err error) {
 		p.fail("syntax-error", p.spanOf(&p.tok), "syntax error: %v", err)
 	}
 	p.seek(pe.Position().Offset, p.last)
-	expected := pe.Message()
-	if _, after, ok := strings.Cut(expected, "(expected "); ok {
-		expected = strings.TrimSuffix(after, ")")
-		if w := quotedWords(expected); len(w) > 0 {
-			p.unexpectedOf(w...)
-		}
-		p.unexpected(expected)
+	first := expectation{words: words{}}
+	if _, after, ok := strings.Cut(pe.Message(), "(expected "); ok {
+		first.text = strings.TrimSuffix(after, ")")
+		first.sequence()
 	}
-	p.unexpected("")
+	if len(first.kinds) == 0 {
+		p.unexpectedOf(first.words.list()...)
+	}
+	if len(first.words) > 0 {
+		first.kinds = append(first.kinds, oneOf(first.words.list()))
+	}
+	p.unexpected(strings.Join(first.kinds, " or "))
 }
 
-// quotedWords returns the words of participle's expectation `"a" | "b"`, or
-// nothing if it holds anything else.
-func quotedWords(s string) []string {
-	var list []string
-	for _, part := range strings.Split(s, " | ") {
-		part = strings.TrimSpace(part)
-		if len(part) < 3 || part[0] != '"' || part[len(part)-1] != '"' || strings.Contains(part[1:len(part)-1], `"`) {
-			return nil
+// expectation finds what a piece of EBNF, as participle's messages have it,
+// may begin with: words, and kinds of tokens in our words.
+type expectation struct {
+	text  string
+	words words
+	kinds []string
+}
+
+// sequence reads alternatives and adds what each may begin with. It tells
+// whether they may all be passed over.
+func (e *expectation) sequence() (optional bool) {
+	optional = true
+	for {
+		e.text = strings.TrimLeft(e.text, " ")
+		if e.text == "" || e.text[0] == ')' {
+			return optional
 		}
-		list = append(list, part[1:len(part)-1])
+		if e.text[0] == '|' {
+			e.text = e.text[1:]
+			optional = e.sequence() || optional
+			return optional
+		}
+		sub := expectation{text: e.text, words: e.words, kinds: e.kinds}
+		if !optional {
+			sub.words, sub.kinds = words{}, nil // behind the first: not wanted
+		}
+		skip := sub.term()
+		e.text = sub.text
+		if optional {
+			e.kinds = sub.kinds
+		}
+		optional = optional && skip
 	}
-	return list
+}
+
+// term reads one word, kind or group with its suffix.
+func (e *expectation) term() (optional bool) {
+	switch c := e.text[0]; c {
+	case '(':
+		e.text = e.text[1:]
+		optional = e.sequence()
+		e.text = strings.TrimPrefix(e.text, ")")
+	case '"':
+		w, rest, _ := strings.Cut(e.text[1:], "\"")
+		e.text = rest
+		e.words[w] = struct{}{}
+	case '<':
+		k, rest, _ := strings.Cut(e.text[1:], ">")
+		e.text = rest
+		name := map[string]string{"word": "a name", "literal": "a name", "number": "number",
+			"quoted": "a string in quotes", "asterisk": ""}[k]
+		if name != "" && !oneIn(name, e.kinds) {
+			e.kinds = append(e.kinds, name)
+		}
+	default:
+		_, size := utf8.DecodeRuneInString(e.text)
+		e.text = e.text[size:]
+		return true
+	}
+	if e.text != "" && strings.IndexByte("?*", e.text[0]) >= 0 {
+		optional = true
+		e.text = e.text[1:]
+	} else if e.text != "" && strings.IndexByte("+!", e.text[0]) >= 0 {
+		e.text = e.text[1:]
+	}
+	return optional
 }
 
 // nameTok makes a Name of a token that participle took.

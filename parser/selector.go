@@ -399,11 +399,11 @@ func (p *parser) tcpOptionKind() Name {
 
 func (p *parser) sctpChunk(start int, proto Name) Expr {
 	if _, ok := sctpChunks[p.word()]; !ok || p.word() == "" {
-		list := make([]string, 0, len(sctpChunks))
+		list := make(words, len(sctpChunks))
 		for k := range sctpChunks {
-			list = append(list, k)
+			list[k] = struct{}{}
 		}
-		p.unexpectedOf(list...)
+		p.unexpectedOf(list.list()...)
 	}
 	x := &Option{Proto: proto, Kind: p.take()}
 	if w := p.word(); w != "" && (oneIn(w, sctpCommonFields) || oneIn(w, sctpChunks[x.Kind.Text])) {
@@ -437,9 +437,7 @@ func (p *parser) rawPayload(start int) Expr {
 		x.Base = p.take()
 	default:
 		if p.tok.isString() {
-			if n := p.peek(); n.kind == tokPunct && n.op == ',' {
-				p.fail("unknown-base", p.spanOf(&p.tok), "unknown raw payload base")
-			}
+			p.fail("unknown-base", p.spanOf(&p.tok), "unknown raw payload base %q, expected ll, nh, th or ih", clip(p.tok.text))
 		}
 		p.unexpectedOf("ll", "nh", "th", "ih")
 	}

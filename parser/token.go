@@ -143,5 +143,5 @@ func (w words) list() []string {
 	for s := range w {
 		out = append(out, s)
 	}
-	return out
+	return sorted(out)
 }

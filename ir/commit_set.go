@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nftc/nftc/compile/bytecode"
+	kset "github.com/nftc/nftc/compile/set"
 )
 
 // setFeatures are the flags that a set back end must support; none supports
@@ -135,6 +136,9 @@ type kernelSet struct {
 	removed  int
 	catchall int // index plus one
 	sorted   bool
+	// loader is what backEnd made.
+	loader     *kset.Loader
+	loaderMade bool
 }
 
 func newKernelSet(s *Set) *kernelSet { return &kernelSet{set: s} }
@@ -242,9 +246,15 @@ func (k *kernel) insert(ks *kernelSet, s *Step) {
 				ks.index[elemKey(&ks.elems[i])] = i
 			}
 		}
-		for i := range s.Elements {
-			if !k.insertOne(ks, &s.Elements[i], s) {
+		if l := ks.backEnd(); l != nil {
+			if !k.insertInto(ks, s, l) {
 				return
+			}
+		} else {
+			for i := range s.Elements {
+				if !k.insertOne(ks, &s.Elements[i], s) {
+					return
+				}
 			}
 		}
 		if set.pointSet() {
@@ -307,50 +317,23 @@ func (k *kernel) insertOne(ks *kernelSet, e *Element, s *Step) bool {
 	return true
 }
 
-// overlapping tells whether an element overlaps one that is there. Of a
-// concatenation the kernel looks up the start and the end (nft_pipapo_insert):
-// a new element may cover an old one, but not begin or end in one.
+// overlapping tells whether an interval overlaps one that is there; the elements
+// are sorted and disjoint, so it looks at the neighbours.
 func (ks *kernelSet) overlapping(e *Element) bool {
-	if len(ks.elems) > maxOverlapScan && ks.set.isConcat() {
+	if !ks.sorted {
 		return false
 	}
-	if ks.set.pointSet() && ks.sorted {
-		// sorted and disjoint: look at the neighbours
-		i, _ := slices.BinarySearchFunc(ks.elems[:ks.sortedLen()], e, func(a Element, b *Element) int {
-			return bytes.Compare(a.From, b.From)
-		})
-		for j := max(0, i-1); j < min(ks.sortedLen(), i+2); j++ {
-			if x := &ks.elems[j]; !x.remove && !x.Catchall &&
-				bytes.Compare(x.From, e.high()) <= 0 && bytes.Compare(e.From, x.high()) <= 0 {
-				return true
-			}
-		}
-		return false
-	}
-	for i := range ks.elems {
-		x := &ks.elems[i]
-		if !x.remove && !x.Catchall && (ks.holds(x, e.From) || ks.holds(x, e.high())) {
+	i, _ := slices.BinarySearchFunc(ks.elems[:ks.sortedLen()], e, func(a Element, b *Element) int {
+		return bytes.Compare(a.From, b.From)
+	})
+	for j := max(0, i-1); j < min(ks.sortedLen(), i+2); j++ {
+		if x := &ks.elems[j]; !x.remove && !x.Catchall &&
+			bytes.Compare(x.From, e.high()) <= 0 && bytes.Compare(e.From, x.high()) <= 0 {
 			return true
 		}
 	}
 	return false
 }
-
-// holds tells whether a key lies in an element, field by field.
-func (ks *kernelSet) holds(x *Element, key []byte) bool {
-	off := 0
-	for _, f := range ks.set.KeyFields {
-		n := f.Len()
-		if bytes.Compare(x.From[off:off+n], key[off:off+n]) > 0 || bytes.Compare(key[off:off+n], x.high()[off:off+n]) > 0 {
-			return false
-		}
-		off += f.padded()
-	}
-	return true
-}
-
-// maxOverlapScan bounds the scan for overlapping concatenations.
-const maxOverlapScan = 4096
 
 func (ks *kernelSet) sortedLen() int { return len(ks.elems) }
 
@@ -371,6 +354,11 @@ func (k *kernel) delElements(kt *kernelTable, s *Step) {
 	}
 	for i := range s.Elements {
 		key := elemKey(&s.Elements[i])
+		if l := ks.backEnd(); l != nil {
+			if gone, ok := ks.deleteFrom(l, &s.Elements[i]); ok {
+				key = gone
+			}
+		}
 		at, ok := ks.index[key]
 		if !ok {
 			if s.Flags&bytecode.OpDestroy == 0 {

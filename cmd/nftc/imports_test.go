@@ -18,7 +18,7 @@ var allowed = map[string][]string{
 	"compile/masks":       {},
 	"compile/bytecode":    {"internal/diag"},
 	"compile/set":         {"compile/bytecode", "compile/pipapo", "compile/masks"},
-	"ir":                  {"internal/diag", "parser", "compile/bytecode"},
+	"ir":                  {"internal/diag", "parser", "compile/bytecode", "compile/set", "compile/pipapo"},
 	"compile":             {"internal/diag", "ir", "compile/bytecode", "compile/set"},
 	"lint":                {"internal/diag", "ir", "compile/bytecode", "compile/set"},
 	"eval/packet":         {},

@@ -439,6 +439,31 @@ func (l *Loader) delete(e *bytecode.Element) *LoadError {
 	return nil
 }
 
+// Matching gives the element that a delete message for e would remove, or nil. For
+// interval sets without concatenation it is the start or end point itself.
+func (l *Loader) Matching(e *bytecode.Element) *bytecode.Element {
+	l.plant()
+	switch {
+	case e.Flags&bytecode.ElemCatchall != 0:
+		return l.catchall
+	case len(e.Key) != l.klen:
+		return nil
+	case l.tree != nil:
+		if n := l.tree.find(e.Key, e.Flags&bytecode.ElemIntervalEnd != 0); n != 0 {
+			return l.elems[l.tree.nodes[n].ref]
+		}
+	case l.ranges != nil:
+		if id, ok := l.ranges.Lookup(e.Key, 0); ok {
+			return l.byID[id]
+		}
+	default:
+		if ref := l.find(e.Key); ref >= 0 {
+			return l.elems[ref]
+		}
+	}
+	return nil
+}
+
 // Flush deletes all elements, the catch-all included.
 func (l *Loader) Flush() {
 	l.plant()

@@ -201,20 +201,7 @@ func (t *rbtree) deactivate(key []byte, end bool) bool {
 	if !end || isZero(key) {
 		t.cookie = 0
 	}
-	n := t.root
-	for n != 0 {
-		node := &t.nodes[n]
-		d := bytes.Compare(node.key, key)
-		if d == 0 && node.end == end && node.active {
-			break
-		}
-		switch {
-		case d < 0, d == 0 && node.end && !end, d == 0 && node.end == end:
-			n = node.left
-		default:
-			n = node.right
-		}
-	}
+	n := t.find(key, end)
 	if n == 0 {
 		return false
 	}
@@ -230,6 +217,25 @@ func (t *rbtree) deactivate(key []byte, end bool) bool {
 	}
 	t.nodes[n].active = false
 	return true
+}
+
+// find gives the active point that nft_rbtree_deactivate comes to, 0 if none.
+func (t *rbtree) find(key []byte, end bool) int32 {
+	n := t.root
+	for n != 0 {
+		node := &t.nodes[n]
+		d := bytes.Compare(node.key, key)
+		if d == 0 && node.end == end && node.active {
+			break
+		}
+		switch {
+		case d < 0, d == 0 && node.end && !end, d == 0 && node.end == end:
+			n = node.left
+		default:
+			n = node.right
+		}
+	}
+	return n
 }
 
 func (t *rbtree) flush() {

@@ -1,5 +1,7 @@
 package parser
 
+import "strings"
+
 // blockKind is what may stand in one kind of block, besides include, define,
 // redefine and undefine.
 type blockKind struct {
@@ -127,10 +129,26 @@ func (p *parser) tableItem() Item {
 			"secmark", "synproxy", "tunnel", "flags", "comment", "include", "define")
 	}
 	c := &Command{Kind: kind, KindSpan: p.from(start)}
-	c.Object = p.identifier("name of the " + kind)
+	c.Object = p.objectName(kind)
 	c.Body = p.body(kind)
 	c.Node = p.node(start)
 	return p.done(c)
+}
+
+// objectName takes the name of a member of a table.
+func (p *parser) objectName(kind string) Name {
+	if p.tok.kind == tokWord && reservedName(kind, p.tok.text) {
+		p.unexpected("name of the " + kind)
+	}
+	return p.identifier("name of the " + kind)
+}
+
+// reservedName: words that are keywords behind the kind of an object.
+func reservedName(kind, word string) bool {
+	if kind, _, isCT := strings.Cut(kind, " "); isCT && kind == "ct" {
+		return stateWords["ct"].has(word) || ctObjectWords.has(word)
+	}
+	return stateWords[kind].has(word)
 }
 
 func (p *parser) tableFlag() Name {

@@ -119,11 +119,7 @@ func (p *parser) variable() *Variable {
 func (p *parser) primary(s side) Expr {
 	switch p.tok.kind {
 	case tokWord:
-		if s != sideValue && p.selectorWord() {
-			if x := p.selector(s); x != nil {
-				return x
-			}
-		}
+		p.noStateWord()
 		return p.symbol()
 	case tokLiteral, tokNumber, tokQuoted, tokAsterisk:
 		return p.symbol()

@@ -303,6 +303,12 @@ func (p *parser) commandPlace(c *Command, where place) {
 			return
 		}
 		c.Object = p.nameTok(*g.Object)
+		for _, t := range []lexer.Token{g.Table, *g.Object} {
+			if reservedName(c.Kind, t.Value) {
+				p.seek(t.Pos.Offset, t.Pos.Offset)
+				p.unexpected("a name")
+			}
+		}
 	case placeRule, placeRuleHandle:
 		g := parseMicro(p, &ruleSpecParser)
 		family(g.Family)

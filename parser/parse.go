@@ -96,6 +96,8 @@ type parser struct {
 	// scopes are the names defined so far, innermost last; false: undefined.
 	scopes []map[string]bool
 	depth  int
+	// state are the words that are keywords here though not everywhere.
+	state words
 	// includes are the files open around this one.
 	includes int
 	// commented is the end of the last comment kept, so that text scanned
@@ -229,6 +231,20 @@ func (t *token) isString() bool { return t.kind == tokWord || t.kind == tokLiter
 // isText: a string in nft's grammar, quoted, unquoted or with an asterisk.
 func (t *token) isText() bool {
 	return t.isString() || t.kind == tokQuoted || t.kind == tokAsterisk
+}
+
+// in reads with the words of a state as keywords, and gives back what undoes it.
+func (p *parser) in(state string) (leave func()) {
+	old := p.state
+	p.state = stateWords[state]
+	return func() { p.state = old }
+}
+
+// noStateWord refuses a word that is a keyword in the state.
+func (p *parser) noStateWord() {
+	if p.tok.kind == tokWord && p.state.has(p.tok.text) {
+		p.unexpected("a value")
+	}
 }
 
 // identifier takes the name of a table, chain, set, object or definition.

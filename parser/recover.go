@@ -32,7 +32,7 @@ func (p *parser) item(b *blockKind, list []Item) (out []Item) {
 		if !ok {
 			panic(r)
 		}
-		p.depth, p.scopes = depth, p.scopes[:scopes]
+		p.depth, p.scopes, p.state = depth, p.scopes[:scopes], nil
 		if p.file != file {
 			panic(r)
 		}

@@ -116,10 +116,6 @@ func oneIn(w string, list []string) bool {
 	return false
 }
 
-// selectorWord: words that begin a selector are all keywords, so no plain word
-// does.
-func (p *parser) selectorWord() bool { return false }
-
 // key takes one of the words of a list as a name.
 func (p *parser) key(list []string) Name {
 	if w := p.word(); w == "" || !oneIn(w, list) {

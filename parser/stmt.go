@@ -92,6 +92,7 @@ func (p *parser) stmt() Stmt {
 			p.next()
 			k := p.take()
 			p.wantWord("set")
+			defer p.in("ct")()
 			a := &Assign{Target: &CT{Node: p.node(start), Key: k}, Value: p.stmtExpr()}
 			a.Target.(*CT).Span.End = k.Span.End
 			a.Node = p.node(start)
@@ -147,6 +148,7 @@ func (p *parser) objRef(start int) Stmt {
 	}
 	p.next()
 	p.next()
+	defer p.in(kind)()
 	o := &ObjRef{Kind: kind, X: p.stmtExpr()}
 	o.Node = p.node(start)
 	return o
@@ -223,6 +225,14 @@ func (p *parser) matchStmt(start int) Stmt {
 			break
 		}
 		p.next()
+		switch x := x.(type) {
+		case *CT:
+			defer p.in("ct")()
+		case *Meta:
+			if !x.Bare {
+				defer p.in("meta")()
+			}
+		}
 		a := &Assign{Target: x, Value: p.stmtExpr()}
 		a.Node = p.node(start)
 		return a
@@ -234,9 +244,35 @@ func (p *parser) matchStmt(start int) Stmt {
 	if m.Op = p.relationalOp(); m.Op != "" {
 		m.OpSpan = p.spanOf(&at)
 	}
+	if m.Op == "" {
+		p.afterSelector(x)
+	}
 	m.Y = p.matchRHS()
 	m.Node = p.node(start)
 	return m
+}
+
+// afterSelector refuses the words that are keywords behind a selector, whose
+// end nft's parser sees only by the token that follows.
+func (p *parser) afterSelector(x Expr) {
+	if c, ok := x.(*Concat); ok {
+		x = c.Items[len(c.Items)-1]
+	}
+	state := ""
+	switch x := x.(type) {
+	case *CT:
+		// `ct original saddr` cannot be set, so its end is known
+		if x.Dir.Text == "" || assignable(x) {
+			state = "ct"
+		}
+	case *Meta:
+		if !x.Bare {
+			state = "meta"
+		}
+	}
+	if state != "" && p.tok.kind == tokWord && stateWords[state].has(p.tok.text) {
+		p.unexpected("a value to compare with")
+	}
 }
 
 // assignable: what may stand in front of `set`.

@@ -17,6 +17,7 @@ func (p *parser) natFlagList(list []Name) []Name {
 // nat parses snat and dnat.
 func (p *parser) nat(start int) Stmt {
 	n := &NAT{Kind: p.tok.text}
+	defer p.in("nat")()
 	p.next()
 	if w := p.word(); w == "ip" || w == "ip6" {
 		switch p.peek().text {
@@ -69,6 +70,7 @@ func (p *parser) endOfNAT() {
 // natHere parses masquerade and redirect, whose address is the machine's own.
 func (p *parser) natHere(start int) Stmt {
 	n := &NAT{Kind: p.tok.text}
+	defer p.in("nat")()
 	p.next()
 	if p.gotWord("to") {
 		n.To = true

@@ -145,3 +145,28 @@ func (w words) list() []string {
 	}
 	return sorted(out)
 }
+
+// stateWords are the words that nft's scanner takes as keywords while the
+// statement or command that began with the word is read, in addition to those
+// that are keywords everywhere: `ct state status` names no value, and no
+// counter can be called packets.
+var stateWords = map[string]words{
+	"ct": wordSet("avgpkt", "bytes", "count", "daddr", "direction", "dport", "event",
+		"expectation", "expiration", "helper", "helpers", "id", "l3proto", "name", "over",
+		"packets", "proto-dst", "proto-src", "protocol", "saddr", "state", "status", "until", "zone"),
+	"meta": wordSet("broute", "ibrhwaddr", "ibrpvid", "ibrvproto", "iifkind", "l4proto", "length",
+		"nfproto", "oifkind", "protocol", "sdif", "sdifname"),
+	"counter": wordSet("bytes", "name", "packets"),
+	"quota":   wordSet("bytes", "kbytes", "mbytes", "name", "over", "until", "used"),
+	"limit": wordSet("burst", "bytes", "kbytes", "mbytes", "minute", "name", "over", "packets",
+		"rate", "second", "until", "week"),
+	"synproxy": wordSet("maxseg", "mss", "name", "sack-perm", "sack-permitted", "timestamp", "wscale"),
+	"tunnel": wordSet("class", "data", "direction", "dport", "egress", "erspan", "gbp", "id",
+		"ingress", "name", "opt-type", "path", "sport", "tos", "ttl", "version"),
+	"nat": wordSet("addr", "fully-random", "persistent", "port", "prefix", "to"),
+	"to":  wordSet("to"),
+}
+
+// ctObjectWords are two more that no ct object can be called, though they are
+// values elsewhere behind ct.
+var ctObjectWords = wordSet("label", "original", "reply")

@@ -254,14 +254,14 @@ func (e *Engine) dynset(w *walk, o *op, i int32) int32 {
 // r is then tables.None for what would be new.
 func (e *Engine) updateSet(w *walk, s *set, o *op, in *bytecode.Dynset, key []byte) (r tables.Ref, ok bool) {
 	if w.dry {
-		if r, found := s.tab.Lookup(key); found {
+		if r, found := s.tab.Find(key); found {
 			return r, true
 		}
 		return tables.None, s.src.Size == 0 || s.tab.Len() < int(s.src.Size)
 	}
 	var data *bytecode.ElementData
 	if o.src2 != noReg {
-		if _, found := s.tab.Lookup(key); !found {
+		if _, found := s.tab.Find(key); !found {
 			data = &bytecode.ElementData{Value: append([]byte(nil), w.regs[o.src2:int(o.src2)+s.dataLen]...)}
 			if c := w.cause(o.src2, uint16(s.dataLen)); c != CauseNone {
 				e.noteUnknown(w, c, -1)

@@ -151,7 +151,11 @@ func chooseForRanges(s *bytecode.Set) (Backend, string) {
 	limit := min(int((ranges-costMasks)/costMask), 64)
 	if s.Flags&bytecode.SetTimeout == 0 && limit > 0 {
 		if n := countMasks(s, limit); n <= limit {
-			return Masks, fmt.Sprintf("%d masks, about %d ns a lookup; pipapo about %.0f ns", n, costMasks+costMask*n, ranges)
+			plural := "s"
+			if n == 1 {
+				plural = ""
+			}
+			return Masks, fmt.Sprintf("%d mask%s, about %d ns a lookup; pipapo about %.0f ns", n, plural, costMasks+costMask*n, ranges)
 		}
 	}
 	return Pipapo, fmt.Sprintf("concatenated ranges, about %.0f ns a lookup", ranges)

@@ -411,3 +411,29 @@ func BenchmarkRanges(b *testing.B) {
 		}
 	}
 }
+
+// A catch-all answers lookups, but to packets that change the set it is no element.
+func TestUpdateIgnoresTheCatchall(t *testing.T) {
+	s := &bytecode.Set{Key: fields(4), Flags: bytecode.SetEval, Elements: []bytecode.Element{{Flags: bytecode.ElemCatchall}}}
+	table, err := Build(s, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := []byte{1, 2, 3, 4}
+	if ref, ok := table.Lookup(key); !ok || ref != 0 {
+		t.Error("the catch-all does not match")
+	}
+	if _, ok := table.Find(key); ok {
+		t.Error("the catch-all is found for a key")
+	}
+	ref, added, ok := table.Update(key, 0, false, nil)
+	if !added || !ok || ref != 1 {
+		t.Errorf("update: %d %v %v", ref, added, ok)
+	}
+	if got, ok := table.Lookup(key); !ok || got != ref {
+		t.Errorf("lookup: %d %v", got, ok)
+	}
+	if _, ok := table.Delete([]byte{9, 9, 9, 9}); ok {
+		t.Error("the catch-all is deleted")
+	}
+}

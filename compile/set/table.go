@@ -313,6 +313,19 @@ func (t *Table) Update(key []byte, timeout time.Duration, refresh bool, data *by
 	return ref, true, true
 }
 
+// Find gives the living element of exactly this key in a set that packets can
+// change: what Update would find. The catch-all does not count.
+func (t *Table) Find(key []byte) (Ref, bool) {
+	if len(key) < t.klen {
+		return None, false
+	}
+	ref := t.exact(key[:t.klen])
+	if ref < 0 || !t.alive(ref) {
+		return None, false
+	}
+	return ref, true
+}
+
 // Delete is what a packet does by `delete`: the element of the key goes. It
 // reports whether there was one.
 func (t *Table) Delete(key []byte) (Ref, bool) {

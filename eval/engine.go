@@ -390,7 +390,7 @@ func (e *Engine) finish(w *walk, res *Result) {
 	}
 	res.Stack = end.stack
 	res.Mark, res.Priority, res.Mutated = w.mark, w.priority, w.mutated
-	if e.ct != nil {
+	if e.ct != nil && w.trip.tracked {
 		res.CT = CTInfo{State: w.ctState(), Reply: w.ct != nil && w.ctInfo.Reply()}
 		if w.ct != nil {
 			res.CT.Stated, res.CT.Confirmed, res.CT.Mark = w.ct.Stated, w.ct.IsConfirmed(), w.ct.Mark

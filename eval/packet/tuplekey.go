@@ -32,7 +32,7 @@ var (
 	devTypeWords = []word{
 		{"ether", DevEther}, {"ppp", DevPPP}, {"ipip", 768}, {"ipip6", 769}, {"loopback", DevLoopback}, {"sit", 776}, {"ipgre", 778}, {"none", DevNone},
 	}
-	verdictWords = []string{"accept", "drop", "reject", "queue", "stolen", "stack", "none"}
+	verdictWords = []string{"accept", "drop", "reject", "queue", "stolen", "stack", "unknown", "none"}
 	dirWords     = []word{{"in", uint64(DirIn)}, {"out", uint64(DirOut)}}
 	ctDirWords   = []word{{"original", 0}, {"reply", 1}}
 	boolWords    = []word{{"1", 1}, {"0", 0}, {"true", 1}, {"false", 0}, {"yes", 1}, {"no", 0}}

@@ -455,7 +455,12 @@ func parseIfIndex(opt *Options, t *Datatype, text string) (constant, error) {
 		return constant{uintBytes(n, 4), t}, nil
 	}
 	if opt.AnyInterface {
-		return constant{uintBytes(uint64(opt.inventIndex(text)), 4), t}, nil
+		n := opt.inventIndex(text)
+		if opt.invented == nil {
+			opt.invented = make(map[string]uint32)
+		}
+		opt.invented[text] = n
+		return constant{uintBytes(uint64(n), 4), t}, nil
 	}
 	return constant{}, errors.New("Interface does not exist")
 }

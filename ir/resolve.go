@@ -1,6 +1,8 @@
 package ir
 
 import (
+	"maps"
+
 	"github.com/nftc/nftc/internal/diag"
 	"github.com/nftc/nftc/parser"
 )
@@ -15,6 +17,8 @@ type Options struct {
 	// TZOffset is the offset of local time from UTC in seconds, for meta hour
 	// and meta day.
 	TZOffset int
+
+	invented map[string]uint32 // what AnyInterface gave
 }
 
 // resolver is the state of one Resolve. Its methods are spread over the files
@@ -49,6 +53,11 @@ func Resolve(f *parser.File, opt Options) (*Ruleset, []diag.Diagnostic) {
 		return r.out, r.diags.All
 	}
 	r.items(f.Items)
+	r.out.Interfaces = maps.Clone(r.opt.invented)
+	if r.out.Interfaces == nil {
+		r.out.Interfaces = make(map[string]uint32)
+	}
+	maps.Copy(r.out.Interfaces, r.opt.Interfaces)
 	if r.diags.HasErrors() {
 		return r.out, r.diags.All
 	}

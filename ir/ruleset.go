@@ -13,6 +13,9 @@ type Ruleset struct {
 	Files  *diag.FileSet
 	Tables []*Table // in order of creation, as after the last step
 	Steps  []Step
+	// Interfaces are the indexes of interfaces that it was resolved with,
+	// those of Options.AnyInterface included.
+	Interfaces map[string]uint32
 }
 
 // Step is one change, in the order in which nft sends them. It is the IR side

@@ -20,7 +20,7 @@ func (c *listCmd) Run(a *app) error {
 	if err := a.show(s); err != nil {
 		return err
 	}
-	text := ir.List(s.ruleset, ir.ListOptions{Numeric: c.Numeric, Machine: a.resolveOptions()})
+	text := ir.List(s.ruleset, ir.ListOptions{Numeric: c.Numeric, Machine: a.machineOf(s.ruleset)})
 	if a.global.JSON {
 		return a.writeJSON(struct {
 			Version int    `json:"version"`

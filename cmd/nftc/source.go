@@ -91,6 +91,13 @@ func (a *app) resolveOptions() ir.Options {
 	}
 }
 
+// machineOf are the same facts with the interfaces that the ruleset names.
+func (a *app) machineOf(rs *ir.Ruleset) ir.Options {
+	opt := a.resolveOptions()
+	opt.Interfaces = rs.Interfaces
+	return opt
+}
+
 // interfaces are those of the command line and the loopback interface.
 func (a *app) interfaces() map[string]uint32 {
 	m := map[string]uint32{"lo": 1}

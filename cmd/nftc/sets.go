@@ -154,7 +154,7 @@ func printSet(w io.Writer, t *bytecode.Table, r set.Report, at diag.Position) {
 		fmt.Fprintln(tw, "            field\tbytes\trules\tgroups\twidth\tbuckets\tlookup\tmapping\t")
 		for i, f := range k.Fields {
 			fmt.Fprintf(tw, "            %d\t%d\t%d\t%d\t%d bits\t%d\t%d\t%d\t\n",
-				i+1, f.Length, f.Rules, f.Groups, f.GroupBits, f.Groups<<f.GroupBits, f.LookupBytes, f.MappingBytes)
+				i+1, f.Length, f.Rules, f.Groups, f.GroupBits, 1<<f.GroupBits, f.LookupBytes, f.MappingBytes)
 		}
 		tw.Flush()
 	}

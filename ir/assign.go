@@ -15,7 +15,7 @@ func (c *ruleCtx) assign(s *parser.Assign) {
 			c.unknownWord("unknown-key", t.Key, "meta key", metaKeyNames())
 			return
 		}
-		if k.Key == bytecode.MetaSecmark {
+		if _, fromCT := s.Value.(*parser.CT); k.Key == bytecode.MetaSecmark && !fromCT {
 			c.assignObject(s, "secmark")
 			return
 		}

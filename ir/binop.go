@@ -22,7 +22,10 @@ func (c *ruleCtx) convertOrder(x Expr, to ByteOrder) Expr {
 				continue
 			}
 			if v, ok := it.(*Value); ok {
-				v.Order = OrderBig
+				// The number is turned around, not relabelled.
+				if ia.Order == OrderHost {
+					v.Bytes = numberOf(v.Bytes, OrderHost)
+				}
 				continue
 			}
 			if isConstant(it) {

@@ -53,6 +53,9 @@ func (c *ruleCtx) concat(e *parser.Concat) Expr {
 			off--
 			order, bits = typ.Order, typ.Bits
 		}
+		if ct, ok := it.(*parser.CT); ok && c.ctAddress(ct) {
+			return nil
+		}
 		c.setContext(typ, order, bits, 0)
 		if typ == TypeInvalid {
 			c.ectx.typ = TypeInvalid
@@ -182,7 +185,12 @@ func (c *ruleCtx) typeofExpr(e parser.Expr) Expr {
 		return c.verdict(e)
 	case *parser.Hash:
 		return c.hash(e)
-	case *parser.Binary, *parser.Map, *parser.Variable, *parser.Symbol, *parser.Prefix, *parser.Range, *parser.List, *parser.SetRef, *parser.SetLit:
+	case *parser.Symbol:
+		if e.Text == "queue" {
+			return &Value{Attr: Attr{Span: e.Span, Type: TypeQueue, Order: OrderHost, Bits: 16}, Bytes: make([]byte, 2)}
+		}
+		return c.eval(e)
+	case *parser.Binary, *parser.Map, *parser.Variable, *parser.Prefix, *parser.Range, *parser.List, *parser.SetRef, *parser.SetLit:
 		return c.eval(e)
 	}
 	x := c.build(e)

@@ -152,6 +152,7 @@ func (c *ruleCtx) exthdr(x *Exthdr) Expr {
 		return nil
 	}
 	c.prependDep(m)
+	c.ectx.key = nil
 	return c.exthdrBits(x)
 }
 

@@ -265,68 +265,18 @@ func hasTransportKey(e Expr) bool {
 	return false
 }
 
-// argument resolves the operand of a statement (stmt_evaluate_arg): constants
-// by the type, other expressions must have a compatible type; prefixes become
-// ranges.
+// argument resolves the operand of a statement. A range of one value is that
+// value.
 func (c *ruleCtx) argument(e parser.Expr, w want) Expr {
-	switch e := e.(type) {
-	case *parser.SetLit:
-		c.diags.Errorf("set-as-value", e.Span, "you cannot use a set here, unknown value to use")
-		return nil
-	case *parser.SetRef:
-		c.diags.Errorf("set-as-value", e.Span, "you cannot reference a set here, unknown value to use")
-		return nil
-	}
-	x := c.value(e, w)
-	if x == nil {
-		return nil
-	}
-	return c.checkArgument(x, w)
-}
-
-func (c *ruleCtx) checkArgument(x Expr, w want) Expr {
-	a := x.Common()
-	if p, ok := x.(*Payload); ok && p.Type != nil && p.Type.ID == IDInteger && (w.Type.Root().ID != IDInteger || w.Bits != p.Bits) {
-		c.mismatch(w.Type, a.Type, a.Span)
-		return nil
-	}
-	if a.Type != nil && !w.Type.compatible(a.Type) {
-		c.mismatch(w.Type, a.Type, a.Span)
-		return nil
-	}
-	switch x := x.(type) {
-	case *Prefix:
-		return prefixRange(x)
-	case *SetRef:
-		c.diags.Errorf("set-as-value", a.Span, "you cannot reference a set here, unknown value to use")
-		return nil
-	case *RangeValue:
-		if string(x.From.Bytes) == string(x.To.Bytes) {
-			return x.From
-		}
+	x := c.stmtArg(e, w.Type, w.Bits, w.Order, e.Pos())
+	if r, ok := x.(*RangeValue); ok && string(r.From.Bytes) == string(r.To.Bytes) {
+		return r.From
 	}
 	return x
 }
 
 func (c *ruleCtx) mismatch(want, got *Datatype, at diag.Span) {
-	c.diags.Errorf("type-mismatch", at, "datatype mismatch: expected %s, expression has type %s", want.Desc, got.Desc)
-}
-
-// prefixRange is the range of addresses that a prefix covers.
-func prefixRange(p *Prefix) Expr {
-	from, to := *p.X, *p.X
-	from.Bytes = append([]byte(nil), p.X.Bytes...)
-	to.Bytes = append([]byte(nil), p.X.Bytes...)
-	for bit := p.Len; bit < len(from.Bytes)*8; bit++ {
-		from.Bytes[bit/8] &^= 0x80 >> (bit % 8)
-		to.Bytes[bit/8] |= 0x80 >> (bit % 8)
-	}
-	if string(from.Bytes) == string(to.Bytes) {
-		return &from
-	}
-	r := &RangeValue{Attr: p.Attr, From: &from, To: &to}
-	r.Type, r.Bits, r.Order = p.X.Type, p.X.Bits, p.X.Order
-	return r
+	c.diags.Errorf("datatype-mismatch", at, "datatype mismatch: expected %s, expression has type %s", want.Desc, got.Desc)
 }
 
 // tproxy resolves `tproxy to` (stmt_evaluate_tproxy).

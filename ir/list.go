@@ -28,7 +28,10 @@ func List(rs *Ruleset, opt ListOptions) string {
 		}
 	}
 	for _, t := range rs.Tables {
-		l.table(t)
+		// A table that has an owner is gone when nft has ended.
+		if t.Flags&tableOwner == 0 || t.Flags&tablePersist != 0 {
+			l.table(t)
+		}
 	}
 	return l.b.String()
 }
@@ -63,11 +66,17 @@ func (l *lister) noteUpdates(ch *Chain) {
 
 func (l *lister) printf(format string, args ...any) { fmt.Fprintf(&l.b, format, args...) }
 
+// NFT_TABLE_F_OWNER and NFT_TABLE_F_PERSIST.
+const (
+	tableOwner   = 2
+	tablePersist = 4
+)
+
 // tableFlagNames are in the order of listings.
 var tableFlagNames = []struct {
 	flag uint32
 	name string
-}{{1, "dormant"}, {2, "owner"}, {4, "persist"}}
+}{{1, "dormant"}, {tableOwner, "owner"}, {tablePersist, "persist"}}
 
 func (l *lister) table(t *Table) {
 	l.printf("table %s %s {\n", t.Family, t.Name)

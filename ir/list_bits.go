@@ -153,6 +153,14 @@ func bitFieldOf(e *Binary) (field Expr, shift int) {
 	return e.X, shift
 }
 
+// bitFieldOfExpr is bitFieldOf for any expression.
+func bitFieldOfExpr(e Expr) (field Expr, shift int) {
+	if b, ok := e.(*Binary); ok {
+		return bitFieldOf(b)
+	}
+	return nil, 0
+}
+
 // unshift undoes a match on a header field that lies between bytes: the mask
 // goes, the constants move to the right. known gives the protocols of the
 // layers for fields written as raw offsets.
@@ -238,6 +246,16 @@ func (r *ruleLister) trimRaw(b *Binary, y Expr) (Expr, Expr) {
 	for m.Bit(top) == 1 {
 		top++
 	}
+	if m.Sign() != 0 {
+		// The mask may cut out a field with a name (payload_expr_trim).
+		if f, desc := r.fieldAt(whole, whole.Offset+whole.Bits-top, top-low); f != nil {
+			named := *whole
+			named.Proto, named.Field, named.Raw, named.Type = desc, f, false, f.Type
+			if v, ok := y.(*Value); ok {
+				return &named, shiftedValue(v, low, f.Type)
+			}
+		}
+	}
 	b2 := *b
 	b2.X = whole
 	v, ok := y.(*Value)
@@ -271,4 +289,131 @@ func popCount(b []byte) int {
 		}
 	}
 	return n
+}
+
+// listedAssign brings a write to a header field back to the field: what lies
+// beside it in the bytes that are written is kept by a mask
+// (stmt_payload_binop_postprocess).
+func (r *ruleLister) listedAssign(s *Assign) Stmt {
+	out := *s
+	target, ok := s.Target.(*Payload)
+	if !ok {
+		out.Target, out.Value = r.listed(s.Target), typedAs(r.listed(s.Value), s.Target.Common().Type)
+		return &out
+	}
+	target = r.named(target)
+	value := canonical(s.Value)
+	if b, ok := value.(*Binary); ok {
+		if field, v := r.writtenField(target, b); field != nil {
+			target, value = field, v
+		}
+	}
+	r.kill(target)
+	if _, isValue := value.(*Value); isValue {
+		value = typedAs(value, target.Type)
+	} else {
+		value = r.listed(value)
+	}
+	out.Target, out.Value = target, value
+	return &out
+}
+
+// writtenField finds the field that a read, mask and write of whole bytes
+// changes, and the value that it gets; nil when it cannot be told.
+func (r *ruleLister) writtenField(target *Payload, b *Binary) (*Payload, Expr) {
+	keep, set := onesNumber(target.Bits), new(big.Int)
+	var ops []*Binary
+	var e Expr = b
+	for {
+		op, ok := e.(*Binary)
+		if !ok {
+			break
+		}
+		v, ok := op.Y.(*Value)
+		if !ok {
+			return nil, nil
+		}
+		n := new(big.Int).SetBytes(v.Bytes)
+		switch op.Op {
+		case OpAnd:
+			keep.And(keep, n)
+		case OpOr, OpXor:
+			set.Or(set, n)
+		default:
+			return nil, nil
+		}
+		ops = append(ops, op)
+		e = op.X
+	}
+	p, ok := e.(*Payload)
+	if !ok || p.Base != target.Base || p.Offset != target.Offset || p.Bits != target.Bits || len(ops) == 0 {
+		return nil, nil
+	}
+	changed := new(big.Int).Not(keep)
+	changed.And(changed, onesNumber(target.Bits))
+	changed.Or(changed, set)
+	if changed.Sign() == 0 {
+		return nil, nil
+	}
+	low := int(changed.TrailingZeroBits())
+	top := changed.BitLen()
+	if f, desc, shift := r.fieldAround(target, low, top); f != nil {
+		field := *target
+		field.Proto, field.Field, field.Raw, field.Type = desc, f, false, f.Type
+		if top-low == f.Bits && popCount(changed.Bytes()) == f.Bits && !onlyChanges(ops, keep, set, target.Bits) {
+			return &field, shiftedValue(&Value{Attr: field.Attr, Bytes: set.Bytes()}, shift, f.Type)
+		}
+		// The field is combined with constants.
+		var out Expr = &field
+		for i := len(ops) - 1; i >= 0; i-- {
+			v := shiftedValue(ops[i].Y.(*Value), shift, f.Type)
+			n := new(big.Int).SetBytes(v.Bytes)
+			n.And(n, onesNumber(f.Bits))
+			v.Bytes, v.Bits = n.FillBytes(make([]byte, (f.Bits+7)/8)), f.Bits
+			out = &Binary{Attr: field.Attr, Op: ops[i].Op, X: out, Y: v}
+		}
+		return &field, out
+	}
+	if top == target.Bits || popCount(changed.Bytes()) != top-low {
+		return nil, nil
+	}
+	field := *target
+	field.Offset += target.Bits - top
+	field.Bits = top - low
+	field.Raw, field.Proto, field.Field, field.Type = true, nil, nil, TypeXInteger
+	return &field, shiftedValue(&Value{Attr: field.Attr, Bytes: set.Bytes()}, low, TypeXInteger)
+}
+
+// onlyChanges tells whether the operations change bits of the field and leave
+// others: `field | constant` with all bits set is a plain write all the same.
+func onlyChanges(ops []*Binary, keep, set *big.Int, bits int) bool {
+	return len(ops) == 1 && ops[0].Op != OpAnd && keep.Cmp(onesNumber(bits)) == 0 && set.Sign() == 0
+}
+
+// fieldAround finds the field that holds the bits low..top-1, counted from the
+// right, of the bytes that are written; shift is how far it lies from the right.
+func (r *ruleLister) fieldAround(p *Payload, low, top int) (f *HeaderField, desc *Protocol, shift int) {
+	r.enter(p.Inner)
+	desc = r.ctx.pc().layer[p.Base].proto
+	if desc == nil {
+		return nil, nil, 0
+	}
+	base := p.Offset
+	if p.Base == bytecode.BaseLink {
+		for _, st := range r.ctx.pc().stacked {
+			if base < st.Length {
+				desc = st
+				break
+			}
+			base -= st.Length
+		}
+	}
+	first, end := base+p.Bits-top, base+p.Bits-low
+	for i := range desc.Fields {
+		f := &desc.Fields[i]
+		if f.Offset <= first && end <= f.Offset+f.Bits {
+			return f, desc, base + p.Bits - (f.Offset + f.Bits)
+		}
+	}
+	return nil, nil, 0
 }

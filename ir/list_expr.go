@@ -118,8 +118,6 @@ func (l *lister) valueText(v *Value, numeric bool) string {
 	case t.ID == IDICMPCode || t.ID == IDICMPv6Code:
 		// What a code means depends on the type: nft lists numbers.
 		numeric = true
-	case t.ID == IDTime:
-		numeric = l.opt.Numeric
 	}
 	return t.FormatWith(&l.opt.Machine, v.Bytes, numeric)
 }
@@ -158,11 +156,18 @@ func payloadText(p *Payload) string {
 	if p.Inner != nil && p.Proto != nil && p.Proto.Name == p.Inner.Name {
 		inner = "" // a field of the tunnel's own header
 	}
-	if p.Proto != nil && p.Field != nil && !p.Raw {
-		return inner + p.Proto.Name + " " + p.Field.Name
+	if p.Proto != nil && p.Field != nil && (!p.Raw || p.Proto == protoTH) {
+		name := p.Field.Name
+		if a, ok := listedFields[p.Proto.Name+" "+name]; ok {
+			name = a
+		}
+		return inner + p.Proto.Name + " " + name
 	}
 	return fmt.Sprintf("%s@%s,%d,%d", inner, rawBase(p), p.Offset, p.Bits)
 }
+
+// listedFields are fields that have a second name, which listings use.
+var listedFields = map[string]string{"vlan cfi": "dei"}
 
 // rawBase is the word for a header in raw payload expressions.
 func rawBase(p *Payload) string {

@@ -30,20 +30,29 @@ func (l *lister) object(o *Object) {
 		l.synproxyObject(in)
 	case *bytecode.ObjCTHelperSpec:
 		l.printf("\t\ttype \"%s\" protocol %s\n", in.Helper, l.protocolName(in.L4Proto))
-		l.printf("\t\tl3proto %s\n", in.Family)
+		l.printf("\t\tl3proto %s\n", objectFamily(o, in.Family))
 	case *bytecode.ObjCTTimeoutSpec:
 		l.printf("\t\tprotocol %s\n", l.protocolName(in.L4Proto))
-		l.printf("\t\tl3proto %s\n", in.Family)
-		l.printf("\t\tpolicy = { %s }\n", timeoutPolicy(in))
+		l.printf("\t\tl3proto %s\n", objectFamily(o, in.Family))
+		l.printf("\t\tpolicy = { %s }\n", l.timeoutPolicy(in))
 	case *bytecode.ObjCTExpectSpec:
 		l.printf("\t\tprotocol %s\n\t\tdport %d\n\t\ttimeout %s\n\t\tsize %d\n\t\tl3proto %s\n",
-			l.protocolName(in.L4Proto), in.Port, FormatDuration(uint64(in.Timeout)), in.Size, in.Family)
+			l.protocolName(in.L4Proto), in.Port, l.duration(uint64(in.Timeout)), in.Size, objectFamily(o, in.Family))
 	case *bytecode.ObjSecmarkSpec:
 		l.printf("\t\t\"%s\"\n", in.Context)
 	case *bytecode.ObjTunnelSpec:
 		l.tunnelObject(in)
 	}
 	l.printf("\t}\n")
+}
+
+// objectFamily is the network protocol of a conntrack object: that of the table
+// unless the object states one.
+func objectFamily(o *Object, f bytecode.Family) bytecode.Family {
+	if f == 0 && o.Table != nil {
+		return o.Table.Family
+	}
+	return f
 }
 
 // protocolName prints a layer-4 protocol in an object, where it is a name in
@@ -91,11 +100,11 @@ var ctTimeoutStates = map[uint8][]ctTimeoutState{
 	17: {{"unreplied", 30}, {"replied", 120}},
 }
 
-func timeoutPolicy(in *bytecode.ObjCTTimeoutSpec) string {
+func (l *lister) timeoutPolicy(in *bytecode.ObjCTTimeoutSpec) string {
 	var parts []string
 	for i, st := range ctTimeoutStates[in.L4Proto] {
 		if secs, ok := in.Policy[i]; ok && secs != st.seconds {
-			parts = append(parts, st.name+" : "+FormatDuration(uint64(secs)*1000))
+			parts = append(parts, st.name+" : "+l.duration(uint64(secs)*1000))
 		}
 	}
 	return strings.Join(parts, ", ")

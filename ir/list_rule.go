@@ -11,15 +11,25 @@ import (
 func (l *lister) rule(f bytecode.Family, r *Rule) string {
 	rl := &ruleLister{lister: l, family: f}
 	rl.ctx.pctx[0] = newProtoCtx(f)
-	rl.ctx.pctx[1] = newProtoCtx(f)
+	rl.ctx.pctx[1] = newProtoCtx(bytecode.FamilyBridge)
 	rl.forget()
-	for _, s := range r.Stmts {
+	for _, s := range r.Reduced(f) {
+		if m, ok := s.(*Match); ok && m.Merged != nil {
+			for _, part := range m.Merged {
+				rl.match(part)
+			}
+			continue
+		}
 		rl.stmt(s)
 	}
 	var parts []string
 	for _, it := range rl.items {
-		if !it.dropped {
-			parts = append(parts, it.text())
+		switch {
+		case it.dropped:
+		case it.match != nil:
+			parts = append(parts, rl.matchText(it.match))
+		default:
+			parts = append(parts, it.text)
 		}
 	}
 	if r.Comment != "" {
@@ -28,12 +38,20 @@ func (l *lister) rule(f bytecode.Family, r *Rule) string {
 	return strings.Join(parts, " ")
 }
 
-// listItem is a statement of a rule that is being printed.
+// listItem is a statement of a rule that is being printed: a match as it is
+// listed, or the text of another statement.
 type listItem struct {
-	stmt    Stmt
-	match   *Match // what is printed for a match, after merging
+	match   *Match
+	text    string
 	dropped bool
-	text    func() string
+}
+
+// layers is what is known of the headers of a packet, or of those inside of a
+// tunnel: the matches that told what a layer is and may be dropped, by that
+// layer (payload_dep_ctx), and the ICMP message type that was tested for.
+type layers struct {
+	deps     [bytecode.BaseInner + 1]*listItem
+	icmpType int
 }
 
 // ruleLister prints one rule. Like nft, it follows what the matches tell of the
@@ -43,11 +61,8 @@ type ruleLister struct {
 	family bytecode.Family
 	ctx    ruleCtx // only its protocol contexts are used
 	items  []*listItem
-	// deps are the matches that told what a layer is and may be dropped, by
-	// that layer (payload_dep_ctx).
-	deps [bytecode.BaseInner + 1]*listItem
-	// icmpType is the message type that was tested for.
-	icmpType int
+	outer  layers
+	inner  layers
 	// prev is the statement before, for ranges written as two comparisons.
 	prev *listItem
 }
@@ -55,59 +70,79 @@ type ruleLister struct {
 // forget drops what is known of dependencies: behind a statement with side
 // effects matches in front of it must stay (rule_maybe_reset_payload_deps).
 func (r *ruleLister) forget() {
-	r.deps = [bytecode.BaseInner + 1]*listItem{}
-	r.icmpType = -1
+	r.outer = layers{icmpType: -1}
+	r.inner = layers{icmpType: -1}
 	r.prev = nil
 }
 
+// enter chooses the headers of the packet, or with a tunnel those inside of it.
+func (r *ruleLister) enter(in *InnerProto) *layers {
+	r.ctx.inner = nil
+	if in == nil {
+		return &r.outer
+	}
+	r.ctx.inner = ProtocolNamed(in.Name)
+	return &r.inner
+}
+
 func (r *ruleLister) stmt(s Stmt) {
-	it := &listItem{stmt: s}
 	if m, ok := s.(*Match); ok {
-		r.match(it, m)
+		r.match(m)
 		return
 	}
-	it.text = func() string { return r.stmtText(s) }
-	r.operands(s)
+	it := &listItem{text: r.stmtText(r.operands(s))}
 	r.items = append(r.items, it)
 	r.forget()
 }
 
-// operands walks the expressions of a statement: fields in them imply their
-// protocols too.
-func (r *ruleLister) operands(s Stmt) {
+// operands brings the expressions of a statement to the form in which they are
+// listed: fields in them imply their protocols too.
+func (r *ruleLister) operands(s Stmt) Stmt {
 	switch s := s.(type) {
 	case *VerdictStmt:
-		r.walk(s.X)
+		out := *s
+		out.X = r.listed(s.X)
+		return &out
 	case *Assign:
-		r.walk(s.Target)
-		r.walk(s.Value)
+		return r.listedAssign(s)
 	case *ObjRef:
-		r.walk(s.X)
+		out := *s
+		out.X = r.listed(s.X)
+		return &out
 	case *NAT:
-		r.walk(s.Addr)
-		r.walk(s.Port)
+		out := *s
+		out.Addr, out.Port = r.listed(s.Addr), r.listed(s.Port)
+		return &out
 	case *TProxy:
-		r.walk(s.Addr)
+		out := *s
+		out.Addr = r.listed(s.Addr)
 		if s.Port != nil {
 			r.forget()
-			r.walk(s.Port)
+			out.Port = r.listed(s.Port)
 		}
+		return &out
 	case *Dup:
-		r.walk(s.Addr)
-		r.walk(s.Dev)
+		out := *s
+		out.Addr, out.Dev = r.listed(s.Addr), r.listed(s.Dev)
+		return &out
 	case *Fwd:
-		r.walk(s.Dev)
-		r.walk(s.Addr)
+		out := *s
+		out.Dev, out.Addr = r.listed(s.Dev), r.listed(s.Addr)
+		return &out
 	case *Queue:
-		r.walk(s.Num)
+		out := *s
+		out.Num = r.listed(s.Num)
+		return &out
 	case *SetUpdate:
-		r.walk(s.Key)
-		r.walk(s.Data)
+		out := *s
+		out.Key, out.Data = r.listed(s.Key), r.listed(s.Data)
+		return &out
 	case *Simple:
 		if rej, ok := s.Instr.(*bytecode.Reject); ok {
 			r.rejectDeps(rej)
 		}
 	}
+	return s
 }
 
 // rejectDeps drops the match that a reject brought or implies
@@ -116,77 +151,163 @@ func (r *ruleLister) rejectDeps(in *bytecode.Reject) {
 	switch r.family {
 	case bytecode.FamilyIP, bytecode.FamilyIP6:
 		if in.Type == bytecode.RejectTCPReset {
-			r.release(bytecode.BaseTransport)
+			r.outer.release(r, bytecode.BaseTransport)
 		}
 	case bytecode.FamilyInet, bytecode.FamilyBridge, bytecode.FamilyNetdev:
 		if in.Type != bytecode.RejectICMPX {
-			r.release(bytecode.BaseNetwork)
+			r.outer.release(r, bytecode.BaseNetwork)
 		}
 	}
 }
 
-// walk lets every header field in an expression drop what it implies.
-func (r *ruleLister) walk(e Expr) {
-	switch e := e.(type) {
+// listed brings an expression to the form in which it is listed, and lets every
+// header field in it drop what it implies.
+func (r *ruleLister) listed(e Expr) Expr {
+	switch e := canonical(e).(type) {
 	case *Payload:
-		r.kill(e)
+		p := r.named(e)
+		r.kill(p)
+		return p
 	case *Exthdr:
 		r.killExthdr(e)
+		return e
+	case *Meta:
+		r.leaveTunnelDep(e.Inner)
+		return e
 	case *Concat:
-		for _, it := range e.Items {
-			r.walk(it)
+		for i, it := range e.Items {
+			e.Items[i] = r.listed(it)
 		}
+		return e
 	case *Map:
-		r.walk(e.Key)
+		out := *e
+		out.Key = r.listed(e.Key)
+		ref := &SetRef{Attr: e.Attr, Set: e.Set}
+		if x, y := r.unshift(out.Key, ref); y != nil {
+			out.Key = x
+			out.Set = y.(*SetRef).Set
+		}
+		return &out
 	case *Binary:
-		r.walk(e.X)
-		r.walk(e.Y)
+		e.X, e.Y = r.listed(e.X), r.listed(e.Y)
+		return e
 	case *Byteorder:
-		r.walk(e.X)
+		e.X = r.listed(e.X)
+		return e
 	case *Hash:
-		r.walk(e.X)
+		out := *e
+		out.X = r.listed(e.X)
+		return &out
+	case nil:
+		return nil
+	default:
+		return e
 	}
+}
+
+// named gives a raw header field the name that the protocols known so far give
+// it (payload_expr_complete).
+func (r *ruleLister) named(p *Payload) *Payload {
+	if !p.Raw {
+		return p
+	}
+	if f, desc := r.fieldAt(p, p.Offset, p.Bits); f != nil {
+		out := *p
+		out.Proto, out.Field, out.Raw, out.Type = desc, f, false, f.Type
+		return &out
+	}
+	return p
+}
+
+// fieldAt finds the field of the header that is known to be there.
+func (r *ruleLister) fieldAt(p *Payload, offset, bits int) (*HeaderField, *Protocol) {
+	r.enter(p.Inner)
+	pc := r.ctx.pc()
+	desc := pc.layer[p.Base].proto
+	if desc == nil {
+		return nil, nil
+	}
+	if p.Base == bytecode.BaseLink {
+		for _, st := range pc.stacked {
+			if offset < st.Length {
+				desc = st
+				break
+			}
+			offset -= st.Length
+		}
+	}
+	for i := range desc.Fields {
+		f := &desc.Fields[i]
+		if f.Offset != offset || f.Bits != bits {
+			continue
+		}
+		if f.dep != icmpAny && pc.icmpType != 0 && pc.icmpType != f.dep.representative() {
+			continue
+		}
+		return f, desc
+	}
+	return nil, nil
 }
 
 // dep returns the match that told what a layer is, if it may still be dropped.
-func (r *ruleLister) dep(base bytecode.PayloadBase) *listItem {
-	if d := r.deps[base]; d != nil {
+func (y *layers) dep(base bytecode.PayloadBase) *listItem {
+	if d := y.deps[base]; d != nil {
 		return d
 	}
 	if base == bytecode.BaseTransport {
-		return r.deps[bytecode.BaseInner]
+		return y.deps[bytecode.BaseInner]
 	}
 	return nil
 }
 
-func (r *ruleLister) release(base bytecode.PayloadBase) {
-	if r.deps[base] == nil && base == bytecode.BaseTransport {
+func (y *layers) release(r *ruleLister, base bytecode.PayloadBase) {
+	if y.deps[base] == nil && base == bytecode.BaseTransport {
 		base = bytecode.BaseInner
 	}
-	if d := r.deps[base]; d != nil {
+	if d := y.deps[base]; d != nil {
 		d.dropped = true
 		if r.prev == d {
 			r.prev = nil
 		}
-		r.deps[base] = nil
+		y.deps[base] = nil
 	}
 }
 
 // kill drops the match that a header field implies (payload_dependency_kill).
 func (r *ruleLister) kill(p *Payload) {
-	if p.Raw || p.Proto == nil || p.Field == nil {
+	r.leaveTunnelDep(p.Inner)
+	if p.Raw && p.Proto != protoTH || p.Proto == nil || p.Field == nil {
 		return
 	}
-	if d := r.dep(p.Base); d != nil && r.mayKill(d, p) {
-		r.release(p.Base)
+	y := r.enter(p.Inner)
+	if d := y.dep(p.Base); d != nil && r.mayKill(y, d, p) {
+		y.release(r, p.Base)
+	}
+}
+
+// leaveTunnelDep drops `meta l4proto gre` in front of fields inside of a GRE
+// tunnel (payload_outer_may_dependency_kill).
+func (r *ruleLister) leaveTunnelDep(in *InnerProto) {
+	if in == nil || in.Name != "gre" && in.Name != "gretap" {
+		return
+	}
+	d := r.outer.deps[bytecode.BaseTransport]
+	if d == nil || d.match == nil {
+		return
+	}
+	const protoNumberGRE = 47
+	x, ok := d.match.X.(*Meta)
+	v, ok2 := d.match.Y.(*Value)
+	if ok && ok2 && x.Key == bytecode.MetaL4Proto && bytesUint(v.Bytes) == protoNumberGRE {
+		r.outer.release(r, bytecode.BaseTransport)
 	}
 }
 
 // mayKill tells whether a field makes a match redundant
 // (payload_may_dependency_kill).
-func (r *ruleLister) mayKill(d *listItem, p *Payload) bool {
+func (r *ruleLister) mayKill(y *layers, d *listItem, p *Payload) bool {
 	dep, isPayload := d.match.X.(*Payload)
-	switch r.family {
+	switch r.ctx.pc().family {
 	case bytecode.FamilyBridge, bytecode.FamilyNetdev, bytecode.FamilyInet:
 		if !isPayload {
 			break
@@ -208,14 +329,15 @@ func (r *ruleLister) mayKill(d *listItem, p *Payload) bool {
 	if p.Base != bytecode.BaseTransport {
 		return true
 	}
-	if p.Proto.Name == "th" {
+	if p.Proto == protoTH {
 		return false
 	}
 	if !isPayload || dep.Base != bytecode.BaseTransport {
 		return true
 	}
 	if dep.Proto == protoICMP || dep.Proto == protoICMPv6 {
-		return p.Field.dep != icmpAny && dep.Proto == p.Proto && int(p.Field.dep.representative()) == r.icmpType
+		types := p.Field.dep.types()
+		return len(types) == 1 && dep.Proto == p.Proto && int(types[0]) == y.icmpType
 	}
 	return true
 }
@@ -236,43 +358,64 @@ func killsLink(m *Match, dep *Payload) bool {
 func (r *ruleLister) killExthdr(e *Exthdr) {
 	switch e.Op {
 	case bytecode.ExthdrTCPOpt:
-		r.release(bytecode.BaseTransport)
+		r.outer.release(r, bytecode.BaseTransport)
 	case bytecode.ExthdrIPv6, bytecode.ExthdrIPv4:
-		r.release(bytecode.BaseNetwork)
+		r.outer.release(r, bytecode.BaseNetwork)
 	}
 }
 
 func isEquality(op MatchOp) bool { return op == MatchEq || op == MatchImplicit }
 
 // match takes a match into the listing.
-func (r *ruleLister) match(it *listItem, m *Match) {
-	it.match = m
-	it.text = func() string { return r.matchText(it.match) }
+func (r *ruleLister) match(m *Match) {
+	out := *m
+	it := &listItem{match: &out}
 	r.items = append(r.items, it)
-	_, single := m.Y.(*Value)
-	switch x := m.X.(type) {
+	out.X, out.Y = r.unshift(canonical(m.X), m.Y)
+	r.reverseHours(&out)
+	v, single := out.Y.(*Value)
+	switch x := out.X.(type) {
 	case *Payload:
-		if single && isEquality(m.Op) {
-			stacked := r.isStacked(x, m.Y.(*Value))
-			r.ctx.updateProtocol(m)
+		x = r.named(x)
+		out.X = x
+		y := r.enter(x.Inner)
+		if single && isEquality(out.Op) {
+			stacked := r.isStacked(x, v)
+			r.ctx.updateProtocol(&out)
 			r.kill(x)
 			if x.Field != nil && x.Field.protocol && !x.Raw {
-				r.storePayload(it, x, m.Y.(*Value), stacked)
+				y.storePayload(it, x, v, stacked)
 			}
 		} else {
 			r.kill(x)
-			r.icmpSet(x, m.Y)
+			r.icmpSet(x, out.Y)
 		}
 	case *Meta:
-		r.metaOrCT(it, m, metaLayer(x.Key))
+		r.leaveTunnelDep(x.Inner)
+		r.enter(x.Inner).metaOrCT(r, it, metaLayer(x.Key))
 	case *CT:
-		r.metaOrCT(it, m, ctLayer(x.Key))
+		r.outer.metaOrCT(r, it, ctLayer(x.Key))
 	default:
-		r.walk(m.X)
+		out.X = r.listed(out.X)
 	}
-	r.walk(m.Y)
 	r.mergeRange(it)
 	r.prev = it
+}
+
+// reverseHours turns a range of hours that UTC wraps around midnight back: the
+// kernel has it as the opposite of what is left of the day.
+func (r *ruleLister) reverseHours(m *Match) {
+	x, ok := stripOrder(m.X).(*Meta)
+	rng, ok2 := m.Y.(*RangeValue)
+	if !ok || !ok2 || x.Key != bytecode.MetaTimeHour || m.Op != MatchNeq {
+		return
+	}
+	if bytesUint(rng.From.Bytes) > bytesUint(rng.To.Bytes) {
+		return
+	}
+	swapped := *rng
+	swapped.From, swapped.To = rng.To, rng.From
+	m.Y, m.Op = &swapped, MatchImplicit
 }
 
 // icmpSet notes the message type when an anonymous set of them is tested: its
@@ -286,7 +429,8 @@ func (r *ruleLister) icmpSet(x *Payload, y Expr) {
 		return
 	}
 	if es := sortedElements(ref.Set); len(es) > 0 && es[0].To == nil && len(es[0].From) > 0 {
-		r.ctx.pctx[0].icmpType = es[0].From[0]
+		r.enter(x.Inner)
+		r.ctx.pc().icmpType = es[0].From[0]
 	}
 }
 
@@ -295,26 +439,29 @@ func (r *ruleLister) isStacked(x *Payload, v *Value) bool {
 	if x.Field == nil || !x.Field.protocol {
 		return false
 	}
-	desc := r.ctx.pctx[0].layer[x.Base].proto
+	desc := r.ctx.pc().layer[x.Base].proto
+	if desc == nil {
+		return false
+	}
 	next := desc.find(uint32(bytesUint(v.Bytes)))
 	return next != nil && next.Base == desc.Base
 }
 
 // storePayload remembers a header field that told the next protocol
 // (payload_dependency_store).
-func (r *ruleLister) storePayload(it *listItem, x *Payload, v *Value, stacked bool) {
+func (y *layers) storePayload(it *listItem, x *Payload, v *Value, stacked bool) {
 	t := int(bytesUint(v.Bytes))
 	switch x.Proto {
 	case protoICMP:
 		if t == 0 {
 			t = 8
 		}
-		r.icmpType = t
+		y.icmpType = t
 		if t == 8 {
 			return
 		}
 	case protoICMPv6:
-		r.icmpType = t
+		y.icmpType = t
 		if t == 128 || t == 129 {
 			return
 		}
@@ -323,8 +470,8 @@ func (r *ruleLister) storePayload(it *listItem, x *Payload, v *Value, stacked bo
 	if stacked {
 		base = x.Base
 	}
-	if int(base) < len(r.deps) {
-		r.deps[base] = it
+	if int(base) < len(y.deps) {
+		y.deps[base] = it
 	}
 }
 
@@ -361,13 +508,14 @@ func ctLayer(k bytecode.CTKey) keyLayer {
 }
 
 // metaOrCT handles matches of meta and ct keys (ct_meta_common_postprocess).
-func (r *ruleLister) metaOrCT(it *listItem, m *Match, of keyLayer) {
+func (y *layers) metaOrCT(r *ruleLister, it *listItem, of keyLayer) {
+	m := it.match
 	if _, single := m.Y.(*Value); !single || !isEquality(m.Op) {
 		return
 	}
 	r.ctx.updateProtocol(m)
-	if of.valid && r.dep(of.base) != nil && r.keyMayKill(m) {
-		r.release(of.base)
+	if of.valid && y.dep(of.base) != nil && r.keyMayKill(y, m) {
+		y.release(r, of.base)
 	}
 	if !of.tells {
 		return
@@ -376,14 +524,14 @@ func (r *ruleLister) metaOrCT(it *listItem, m *Match, of keyLayer) {
 	if of.valid {
 		store = of.base + 1
 	}
-	r.deps[store] = it
+	y.deps[store] = it
 }
 
 // keyMayKill tells whether a meta or ct match makes the match on the network
 // protocol redundant (ct_meta_may_dependency_kill): in mixed families only where
 // the key can belong to that protocol alone.
-func (r *ruleLister) keyMayKill(m *Match) bool {
-	d := r.dep(bytecode.BaseNetwork)
+func (r *ruleLister) keyMayKill(y *layers, m *Match) bool {
+	d := y.dep(bytecode.BaseNetwork)
 	if d == nil {
 		return true
 	}
@@ -391,9 +539,9 @@ func (r *ruleLister) keyMayKill(m *Match) bool {
 	if !known {
 		return true
 	}
-	switch r.family {
+	switch own := r.ctx.pc().family; own {
 	case bytecode.FamilyIP, bytecode.FamilyIP6:
-		return r.family == fam
+		return own == fam
 	case bytecode.FamilyInet, bytecode.FamilyNetdev, bytecode.FamilyBridge:
 	default:
 		return true
@@ -498,24 +646,29 @@ func stripOrder(e Expr) Expr {
 // matchText prints a match.
 func (r *ruleLister) matchText(m *Match) string {
 	op := m.Op
-	x, y := r.unshift(canonical(m.X), m.Y)
-	numeric := false
 	if op == MatchImplicit {
 		op = MatchEq
 	}
+	x, y := m.X, typedAs(m.Y, listedType(m.X))
 	v, isValue := y.(*Value)
+	if p, ok := y.(*Prefix); ok && !p.X.Type.Prefix {
+		// Only addresses are listed with a prefix length.
+		mask := &Value{Attr: p.X.Attr, Bytes: prefixMask(p.X.Bits, p.Len)}
+		x, y = &Binary{Attr: p.Attr, Op: OpAnd, X: x, Y: mask}, p.X
+	}
 	if b, ok := x.(*Binary); ok && b.Op == OpAnd && isValue && (op == MatchEq || op == MatchNeq) {
 		if mask, ok := b.Y.(*Value); ok {
-			typ := b.X.Common().Type
+			typ := listedType(b.X)
+			mask = typedAs(mask, typ).(*Value)
 			switch {
-			case typ != nil && typ.IsBitmask() && isZero(v.Bytes):
+			case typ.IsBitmask() && isZero(v.Bytes):
 				// `X & flags != 0` is a test for any of the flags.
 				word := " "
 				if op == MatchEq {
 					word = " ! "
 				}
 				return r.exprText(b.X, false) + word + r.flagList(mask)
-			case typ != nil && typ.Prefix && isEquality(op) || typ != nil && typ.Prefix && op == MatchNeq:
+			case typ.Prefix:
 				if n, ok := maskPrefix(mask.Bytes); ok {
 					neq := " "
 					if op == MatchNeq {
@@ -526,23 +679,57 @@ func (r *ruleLister) matchText(m *Match) string {
 			}
 		}
 	}
-	if isValue && v.Type != nil && v.Type.IsBitmask() {
+	_, leftBinary := x.(*Binary)
+	if f, shift := bitFieldOfExpr(x); f != nil && shift == 0 {
+		leftBinary = false
+	}
+	if isValue && v.Type.IsBitmask() {
 		switch m.Op {
 		case MatchImplicit:
-			if _, plain := x.(*Binary); !plain {
+			if !leftBinary && !isZero(v.Bytes) {
 				return r.exprText(x, false) + " " + r.flagList(v)
 			}
 		case MatchNeg:
 			return r.exprText(x, false) + " ! " + r.flagList(v)
 		}
 	}
-	left := r.exprText(x, numeric)
-	_, leftBinary := x.(*Binary)
-	if op == MatchEq && !leftBinary && !(isValue && v.Type != nil && v.Type.IsBitmask() && len(r.flags(v, false)) < 2) {
-		return left + " " + r.exprText(y, numeric)
+	left := r.exprText(x, false)
+	if op == MatchEq && !leftBinary && !(isValue && v.Type.IsBitmask() && plainFlag(v)) {
+		return left + " " + r.exprText(y, false)
 	}
-	return left + " " + op.String() + " " + r.exprText(y, numeric)
+	return left + " " + op.String() + " " + r.exprText(y, false)
 }
+
+// plainFlag tells whether a bitmask is listed as one number or name.
+func plainFlag(v *Value) bool {
+	n := popCount(v.Bytes)
+	return n < 2 || n == v.Bits
+}
+
+// typedAs gives constants the type of what they are compared with.
+func typedAs(e Expr, t *Datatype) Expr {
+	if t == nil || t.Parts != nil {
+		return e
+	}
+	switch e := e.(type) {
+	case *Value:
+		out := *e
+		out.Type = t
+		return &out
+	case *RangeValue:
+		out := *e
+		out.From, out.To = typedAs(e.From, t).(*Value), typedAs(e.To, t).(*Value)
+		return &out
+	case *Prefix:
+		out := *e
+		out.X = typedAs(e.X, t).(*Value)
+		return &out
+	}
+	return e
+}
+
+// prefixMask is a mask of n ones in a number of bits.
+func prefixMask(bits, n int) []byte { return maskNumber(n, bits-n, bits) }
 
 // flagList prints flags with commas between them.
 func (r *ruleLister) flagList(v *Value) string {

@@ -43,10 +43,10 @@ func (l *lister) set(s *Set) {
 		l.printf("\t\tauto-merge\n")
 	}
 	if s.Timeout != 0 {
-		l.printf("\t\ttimeout %s\n", FormatDuration(uint64(s.Timeout.Milliseconds())))
+		l.printf("\t\ttimeout %s\n", l.duration(uint64(s.Timeout.Milliseconds())))
 	}
 	if s.GC != 0 {
-		l.printf("\t\tgc-interval %s\n", FormatDuration(uint64(s.GC.Milliseconds())))
+		l.printf("\t\tgc-interval %s\n", l.duration(uint64(s.GC.Milliseconds())))
 	}
 	if s.Comment != "" {
 		l.printf("\t\tcomment \"%s\"\n", s.Comment)
@@ -266,7 +266,7 @@ func (l *lister) element(s *Set, e *Element) string {
 		case o.TimeoutSet && o.Timeout == 0:
 			b.WriteString(" timeout never")
 		case o.Timeout != 0 && o.Timeout != s.Timeout:
-			b.WriteString(" timeout " + FormatDuration(uint64(o.Timeout.Milliseconds())))
+			b.WriteString(" timeout " + l.duration(uint64(o.Timeout.Milliseconds())))
 		}
 		if o.Comment != "" {
 			b.WriteString(` comment "` + o.Comment + `"`)

@@ -95,7 +95,7 @@ func (l *lister) last(in *bytecode.Last) string {
 	case !l.opt.State:
 		return "last"
 	case in.Set:
-		return "last used " + FormatDuration(in.Msecs)
+		return "last used " + l.duration(in.Msecs)
 	}
 	return "last used never"
 }
@@ -178,6 +178,7 @@ func (r *ruleLister) rejectText(in *bytecode.Reject) string {
 	verbose := false
 	if fam != bytecode.FamilyIP && fam != bytecode.FamilyIP6 {
 		verbose = true
+		r.ctx.inner = nil
 		fam = r.ctx.networkFamily()
 	}
 	switch fam {
@@ -333,7 +334,7 @@ func (r *ruleLister) setUpdateText(s *SetUpdate) string {
 	out := s.Op.String() + " @" + s.Set.Name + " { " + r.exprText(s.Key, false)
 	if o := s.Opts; o != nil {
 		if o.Timeout != 0 {
-			out += " timeout " + FormatDuration(uint64(o.Timeout.Milliseconds()))
+			out += " timeout " + r.duration(uint64(o.Timeout.Milliseconds()))
 		}
 		for _, st := range o.Stmts {
 			if f, ok := st.(*Stateful); ok {
@@ -350,4 +351,12 @@ func (r *ruleLister) setUpdateText(s *SetUpdate) string {
 // stateless is the lister without state, for statements of set updates.
 func (l *lister) stateless() *lister {
 	return &lister{opt: ListOptions{Numeric: l.opt.Numeric, Machine: l.opt.Machine}}
+}
+
+// duration prints milliseconds; numeric listings have seconds.
+func (l *lister) duration(ms uint64) string {
+	if l.opt.Numeric {
+		return fmt.Sprintf("%ds", ms/1000)
+	}
+	return FormatDuration(ms)
 }

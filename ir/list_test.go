@@ -167,8 +167,8 @@ func TestListRules(t *testing.T) {
 				r.ID+"\n\tgot  "+got+"\n\twant "+mode.want)
 		}
 	})
-	rules.report(t, "listings", 90)
-	numeric.report(t, "numeric listings", 90)
+	rules.report(t, "listings", 99)
+	numeric.report(t, "numeric listings", 99)
 }
 
 // ruleOf cuts the last rule of a chain out of a listing.
@@ -217,8 +217,8 @@ func TestListRulesets(t *testing.T) {
 			numeric.add(got == *r.ListingNumeric, r.ID+"\n"+firstDifference(got, *r.ListingNumeric))
 		}
 	})
-	all.report(t, "ruleset listings", 90)
-	numeric.report(t, "numeric ruleset listings", 90)
+	all.report(t, "ruleset listings", 99)
+	numeric.report(t, "numeric ruleset listings", 99)
 }
 
 func firstDifference(got, want string) string {

@@ -49,22 +49,6 @@ func (c *ruleCtx) otherStmt(s parser.Stmt) {
 	}
 }
 
-// terminal tells whether nothing may follow a statement in its rule. Verdict
-// maps and anonymous chains may be followed.
-func terminal(s Stmt) bool {
-	switch s := s.(type) {
-	case *VerdictStmt:
-		v, ok := s.X.(*Verdict)
-		return ok && v.Code != bytecode.Continue && v.Anon == nil
-	case *NAT, *Fwd, *Queue:
-		return true
-	case *Simple:
-		_, ok := s.Instr.(*bytecode.Reject)
-		return ok
-	}
-	return false
-}
-
 // keyword returns the span of the first n words of a statement: where nft
 // points for errors of statements such as log, dnat and limit.
 func (c *ruleCtx) keyword(sp diag.Span, n int) diag.Span {

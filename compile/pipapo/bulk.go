@@ -88,7 +88,7 @@ func (t *Table) firstTooMany(keys []byte) int {
 	good := len(keys) / size
 	for i := range t.fields {
 		f := &t.fields[i]
-		trial := field{rules: f.rules, groups: f.groups, groupBits: f.groupBits}
+		trial := field{rules: f.rules, groups: f.groups, groupBits: f.groupBits, high: f.high}
 		for at := range good {
 			lo, hi := t.fieldRange(keys[at*size:], f)
 			n := countRules(lo, hi, f.length*8)
@@ -97,7 +97,7 @@ func (t *Table) firstTooMany(keys []byte) int {
 				break
 			}
 			trial.rules += n
-			if to, change := nextGroupBits(trial.groups, trial.groupBits, bucketLongs(trial.rules)); change {
+			if to, change := nextGroupBits(trial.groups, trial.groupBits, bucketLongs(trial.rules), trial.high); change {
 				trial.groups, trial.groupBits = trial.groups*trial.groupBits/to, to
 			}
 		}
@@ -157,7 +157,7 @@ func (t *Table) build(keys []byte, ids []ID) {
 // but never return to them.
 func (f *field) reserve(total int) {
 	f.bsize = bucketLongs(total)
-	if width, change := nextGroupBits(f.groups, f.groupBits, f.bsize); change && width == GroupBitsLargeSet {
+	if width, change := nextGroupBits(f.groups, f.groupBits, f.bsize, f.high); change && width == GroupBitsLargeSet {
 		bsize := f.bsize
 		f.bsize = bucketLongs(f.rules)
 		f.split()

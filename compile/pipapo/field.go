@@ -17,6 +17,7 @@ type field struct {
 	groupBits int // 8 or 4
 	groups    int // of that width
 	rules     int
+	high      uint64 // LookupSizeHigh
 
 	// bsize is the kernel's bucket size in longs, stride the distance between
 	// buckets here: stride >= bsize. Bits at rules and above are clear in all

@@ -3,7 +3,7 @@ package pipapo
 // adjustGroupBits converts the lookup table to the other group width when its
 // size calls for it (pipapo_lt_bits_adjust).
 func (f *field) adjustGroupBits() {
-	width, change := nextGroupBits(f.groups, f.groupBits, f.bsize)
+	width, change := nextGroupBits(f.groups, f.groupBits, f.bsize, f.high)
 	if !change {
 		return
 	}

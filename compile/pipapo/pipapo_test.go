@@ -189,7 +189,7 @@ func TestLargeTablesHaveTheKernelsSizes(t *testing.T) {
 		{2, 1079842, 4, 4, 16876, 8640512},
 	}
 	for _, tt := range tests {
-		f := field{length: tt.length, groupBits: 8, groups: tt.length}
+		f := field{length: tt.length, groupBits: 8, groups: tt.length, high: LookupSizeHigh}
 		f.reserve(tt.rules)
 		if f.groupBits != tt.bits || f.groups != tt.groups || f.bsize != tt.longs ||
 			lookupBytes(f.groups, f.groupBits, f.bsize) != uint64(tt.bytes) {
@@ -539,7 +539,7 @@ func TestSequencesAgreeWithLinearScan(t *testing.T) {
 		for i := range script {
 			script[i] = byte(r.Uint32())
 		}
-		runScript(t, lens, script)
+		runScript(t, lens, script, seed%2 == 0)
 	}
 }
 
@@ -554,18 +554,29 @@ func FuzzSequences(f *testing.F) {
 		for i := range lens {
 			lens[i] = 1 + int(data[1+i])%16
 		}
-		runScript(t, lens, data[5:min(len(data), 4000)])
+		runScript(t, lens, data[5:min(len(data), 4000)], data[0]&0x80 != 0)
 	})
 }
 
 // runScript reads operations out of bytes and does them on a table and on the
-// linear reference.
-func runScript(t *testing.T, lens []int, script []byte) {
+// linear reference. With low the table's width changes at 256 rules and at 512
+// again, so that sequences pass the thresholds often.
+func runScript(t *testing.T, lens []int, script []byte, low bool) {
 	table, err := New(lens)
 	if err != nil {
 		return
 	}
 	ref := newLinear(table)
+	widths := map[int]int{}
+	if low {
+		for i := range table.fields {
+			f := &table.fields[i]
+			f.high = lookupBytes(f.groups, 8, 4) + alignHeadroom
+			if i%2 == 0 {
+				f.high *= 2
+			}
+		}
+	}
 	next := func() byte {
 		if len(script) == 0 {
 			return 0
@@ -618,6 +629,9 @@ func runScript(t *testing.T, lens []int, script []byte) {
 				}
 				ref.elems = append(ref.elems, el)
 			}
+			for i := range table.fields {
+				widths[table.fields[i].groupBits]++
+			}
 		case op < 160:
 			k := key()
 			if len(ref.elems) > 0 && op&1 == 0 {
@@ -653,6 +667,9 @@ func runScript(t *testing.T, lens []int, script []byte) {
 				t.Fatalf("lookup %x: %d %v, want %d %v", k, got, gotOK, want, ok)
 			}
 		}
+	}
+	if testing.Verbose() {
+		t.Logf("%v low %v: insertions by width %v", lens, low, widths)
 	}
 	checkInvariants(t, table)
 	var order []ID
@@ -691,7 +708,7 @@ func TestInsertAllWithClashes(t *testing.T) {
 		for i := range lens {
 			lens[i] = 1 + r.IntN(5)
 		}
-		data := make([]byte, 20+r.IntN(400))
+		data := make([]byte, 20+r.IntN(1500))
 		for i := range data {
 			data[i] = byte(r.Uint32())
 		}
@@ -705,6 +722,14 @@ func compareInsertAll(t *testing.T, lens []int, data []byte) {
 		return
 	}
 	all := mustNew(t, lens...)
+	for i := range one.fields {
+		// Half of the widths change at 256 rules.
+		if len(data)%2 == 0 {
+			f := &one.fields[i]
+			f.high = lookupBytes(f.groups, 8, 4) + alignHeadroom
+			all.fields[i].high = f.high
+		}
+	}
 	var pairs []byte
 	for len(data) >= 2*len(lens) {
 		s, e := make([]byte, one.keyBytes), make([]byte, one.keyBytes)

@@ -88,16 +88,17 @@ func lookupFits(groups, groupBits, bsize int) bool {
 
 // nextGroupBits is the width that pipapo_lt_bits_adjust picks for a table of the
 // given shape, and whether it differs from the present one. groups counts groups
-// of the present width.
-func nextGroupBits(groups, groupBits, bsize int) (int, bool) {
+// of the present width; high is LookupSizeHigh, or less in tests that want to pass
+// it often.
+func nextGroupBits(groups, groupBits, bsize int, high uint64) (int, bool) {
 	size := lookupBytes(groups, groupBits, bsize)
 	switch {
-	case groupBits == GroupBitsSmallSet && size > LookupSizeHigh:
+	case groupBits == GroupBitsSmallSet && size > high:
 		return GroupBitsLargeSet, lookupFits(groups*2, GroupBitsLargeSet, bsize)
-	case groupBits == GroupBitsLargeSet && size < LookupSizeLow:
+	case groupBits == GroupBitsLargeSet && size < high-high/32: // LookupSizeLow
 		// The kernel compares the allocation, headroom included, with the threshold.
 		wide := lookupBytes(groups/2, GroupBitsSmallSet, bsize) + alignHeadroom
-		return GroupBitsSmallSet, wide <= LookupSizeHigh
+		return GroupBitsSmallSet, wide <= high
 	default:
 		return groupBits, false
 	}

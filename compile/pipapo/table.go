@@ -44,7 +44,7 @@ func New(fieldLens []int) (*Table, error) {
 		if l < 1 || l > MaxFieldBytes {
 			return nil, fmt.Errorf("pipapo: field %d has %d bytes, want 1 to %d", i, l, MaxFieldBytes)
 		}
-		t.fields[i] = field{length: l, offset: t.keyBytes, groupBits: GroupBitsSmallSet, groups: l}
+		t.fields[i] = field{length: l, offset: t.keyBytes, groupBits: GroupBitsSmallSet, groups: l, high: LookupSizeHigh}
 		t.keyBytes += (l + 3) &^ 3
 	}
 	if t.keyBytes > MaxKeyBytes {
@@ -230,7 +230,7 @@ func (f *field) roomFor(n int) Errno {
 		if !lookupFits(groups, width, bucketLongs(rules)) {
 			return ENOMEM
 		}
-		if to, change := nextGroupBits(groups, width, bucketLongs(rules)); change {
+		if to, change := nextGroupBits(groups, width, bucketLongs(rules), f.high); change {
 			groups, width = groups*width/to, to
 		}
 	}

@@ -89,6 +89,10 @@ func randomSet(r *rand.Rand) *bytecode.Set {
 		}
 		r.Shuffle(len(s.Elements), func(i, j int) { s.Elements[i], s.Elements[j] = s.Elements[j], s.Elements[i] })
 	case interval:
+		l, err := NewLoader(s)
+		if err != nil {
+			panic(err)
+		}
 		for range count {
 			e := bytecode.Element{Key: randomKey(r, s.Key)}
 			if r.UintN(3) != 0 {
@@ -103,10 +107,8 @@ func randomSet(r *rand.Rand) *bytecode.Set {
 					at += f.Padded()
 				}
 			}
-			trial := *s
-			trial.Elements = append(slices.Clone(s.Elements), e)
-			if _, err := Build(&trial, Options{}); err == nil {
-				s.Elements = trial.Elements
+			if l.Add([]bytecode.Element{e}, true) == nil {
+				s.Elements = append(s.Elements, e)
 			}
 		}
 	default:

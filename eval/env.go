@@ -76,6 +76,7 @@ type Engine struct {
 
 	ifByName  map[string]*Interface
 	ifByIndex map[uint32]*Interface
+	devBits   map[string]uint8 // see deviceBit
 
 	now      int64 // nanoseconds since 1970, time of the packet at hand
 	nowKnown bool

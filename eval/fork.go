@@ -1,6 +1,9 @@
 package eval
 
 import (
+	"strings"
+
+	"github.com/nftc/nftc/compile/bytecode"
 	"github.com/nftc/nftc/eval/conntrack"
 	"github.com/nftc/nftc/eval/packet"
 )
@@ -44,7 +47,7 @@ func (e *Engine) copyWalk(w *walk) *branch {
 	}
 	b.dry, b.res = true, nil
 	b.opts = Options{}
-	b.forkAlts = nil
+	b.forkAlts, b.forkNames = nil, nil
 	return b
 }
 
@@ -53,8 +56,11 @@ func (e *Engine) copyWalk(w *walk) *branch {
 func (e *Engine) explore(w *walk) {
 	cause, i := w.forkCause, w.forkOp
 	e.noteUnknown(w, cause, int(i))
-	alts := w.forkAlts
+	alts, names, not := w.forkAlts, w.forkNames, w.forkNot
 	n := max(1, len(alts))
+	if len(names) > 0 && !not {
+		n = len(names)
+	}
 	for k := 0; k < n && !e.out.split(); k++ {
 		if e.out.branches >= maxBranches {
 			e.out.overflow = true
@@ -63,10 +69,16 @@ func (e *Engine) explore(w *walk) {
 		}
 		e.out.branches++
 		b := e.copyWalk(w)
-		if len(alts) > 0 {
+		switch {
+		case not:
+			b.trip.exclude(e, cause, names)
+			b.resume = i + 1
+		case len(names) > 0:
+			b.bindDevice(e, i, cause, names[k])
+		case len(alts) > 0:
 			b.inject, b.injected = alts[k], true
 			b.resume = i
-		} else {
+		default:
 			if o := &e.ops[i]; w.forkData {
 				b.unknown(o.dst, uint16(e.sets[o.ref].dataLen), cause)
 			}
@@ -76,7 +88,14 @@ func (e *Engine) explore(w *walk) {
 		e.out.add(b.end.verdict)
 		e.free = append(e.free, b)
 	}
-	w.forkAlts = nil
+	switch {
+	case not && len(names) == 1:
+		w.trip.bind(cause, names[0])
+		e.setDevices(w)
+	case !not:
+		w.trip.exclude(e, cause, names)
+	}
+	w.forkAlts, w.forkNames = nil, nil
 	w.ri++
 	w.resume = -1
 }
@@ -84,7 +103,26 @@ func (e *Engine) explore(w *walk) {
 // exploreChain runs the way on which a chain is run that may or may not be
 // bound to the packet's device; w passes over it.
 func (e *Engine) exploreChain(w *walk, c *chain) {
-	e.noteChain(w, c)
+	dev := CauseInterface
+	if w.trip.hook == bytecode.HookEgress {
+		dev = CauseOutInterface
+	}
+	var names []string
+	for _, n := range c.devices {
+		if !strings.HasSuffix(n, "*") && !e.cannotBe(w, dev, n) {
+			names = append(names, n)
+		}
+	}
+	single := len(c.devices) == 1 && len(names) == 1
+	if len(names) == 0 && !c.wildcard() {
+		return
+	}
+	defer func() {
+		if single {
+			w.trip.exclude(e, dev, names)
+		}
+	}()
+	e.noteChain(w, c, dev)
 	if e.out.split() {
 		return
 	}
@@ -94,18 +132,26 @@ func (e *Engine) exploreChain(w *walk, c *chain) {
 	}
 	e.out.branches++
 	b := e.copyWalk(w)
-	b.startChain(c)
-	e.travel(&b.walk)
+	if single {
+		b.trip.bind(dev, names[0])
+		e.setDevices(&b.walk)
+	}
+	if e.enter(&b.walk, c.view) {
+		b.startChain(c)
+		e.travel(&b.walk)
+	} else {
+		b.end.verdict = Drop
+	}
 	e.out.add(b.end.verdict)
 	e.free = append(e.free, b)
 }
 
 // noteChain records that it is not known whether a chain runs.
-func (e *Engine) noteChain(w *walk, c *chain) {
+func (e *Engine) noteChain(w *walk, c *chain, cause Cause) {
 	if w.res == nil {
 		return
 	}
-	r := Reason{Cause: CauseInterface, Table: c.table.src, Chain: c.src, Instr: -1, Span: c.src.Span}
+	r := Reason{Cause: cause, Table: c.table.src, Chain: c.src, Instr: -1, Span: c.src.Span}
 	for _, o := range w.res.Unknown {
 		if o == r {
 			return

@@ -261,3 +261,13 @@ func (c *chain) onDevice(d *iface) (run, sure bool) {
 	}
 	return false, true
 }
+
+// wildcard tells whether the chain is bound to devices by pattern.
+func (c *chain) wildcard() bool {
+	for _, n := range c.devices {
+		if strings.HasSuffix(n, "*") {
+			return true
+		}
+	}
+	return false
+}

@@ -97,6 +97,8 @@ type walk struct {
 	forkCause Cause
 	forkAlts  []verdict // nil: go on with the next op
 	forkData  bool      // the alternatives' data is unknown: dst of forkOp
+	forkNames []string  // devices that forkOp's register may name, see device.go
+	forkNot   bool      // the op matches if it is none of them
 
 	p       *packet.Packet
 	view    packet.View
@@ -259,7 +261,7 @@ func (w *walk) cause(off uint8, n uint16) Cause {
 
 // fork stops the machine at op i, which matches or not for a cause unknown.
 func (w *walk) fork(i int32, c Cause) int32 {
-	w.forkOp, w.forkCause, w.forkAlts, w.forkData = i, c, nil, false
+	w.forkOp, w.forkCause, w.forkAlts, w.forkData, w.forkNames, w.forkNot = i, c, nil, false, nil, false
 	return codeFork
 }
 
@@ -307,7 +309,10 @@ func (e *Engine) eval(w *walk, i, end int32) int32 {
 			// nft_cmp_fast_eval
 			if w.unk != 0 {
 				if c := w.cause(o.src, o.n); c != CauseNone {
-					return w.fork(i, c)
+					if code = e.cmpUnknown(w, o, i, c); code == codeContinue {
+						continue
+					}
+					return code
 				}
 			}
 			if (w.u32(o.src)&o.b == o.a) != (o.code == opCmpEq4) {
@@ -327,7 +332,10 @@ func (e *Engine) eval(w *walk, i, end int32) int32 {
 		case opCmpEq, opCmpNe:
 			// nft_cmp_eval
 			if c := w.cause(o.src, o.n); c != CauseNone {
-				return w.fork(i, c)
+				if code = e.cmpUnknown(w, o, i, c); code == codeContinue {
+					continue
+				}
+				return code
 			}
 			if bytes.Equal(w.regs[o.src:uint16(o.src)+o.n], o.data) != (o.code == opCmpEq) {
 				code = codeBreak

@@ -78,9 +78,9 @@ func (e *Engine) meta(w *walk, o *op) int32 {
 	case bytecode.MetaNFProto:
 		w.put8(o.dst, w.pf())
 	case bytecode.MetaIIFName:
-		w.putDevName(o.dst, &w.in)
+		w.putDevName(o.dst, &w.in, CauseInterface)
 	case bytecode.MetaOIFName:
-		w.putDevName(o.dst, &w.out)
+		w.putDevName(o.dst, &w.out, CauseOutInterface)
 	case bytecode.MetaMark:
 		if w.markWhy != CauseNone {
 			w.unknown(o.dst, 4, w.markWhy)
@@ -121,9 +121,9 @@ func (w *walk) pf() uint8 {
 	return w.p.NFProto
 }
 
-func (w *walk) putDevName(dst uint8, d *iface) {
+func (w *walk) putDevName(dst uint8, d *iface, c Cause) {
 	if d.state == devUnknown {
-		w.unknown(dst, 16, CauseInterface)
+		w.unknown(dst, 16, c)
 		return
 	}
 	w.putName(dst, d.name) // empty without a device (nft_meta_store_ifname)
@@ -131,12 +131,12 @@ func (w *walk) putDevName(dst uint8, d *iface) {
 
 // devMeta is nft_meta_get_eval_ifname and nft_meta_get_eval_kind but for names.
 func (w *walk) devMeta(key bytecode.MetaKey, dst uint8) int32 {
-	d, s := &w.in, &w.p.Stated
+	d, s, unstated := &w.in, &w.p.Stated, CauseInterface
 	hasIndex, hasType, hasGroup := s.Has&packet.HasIif != 0, s.Has&packet.HasIifType != 0, s.Has&packet.HasIifGroup != 0
 	index, typ, group := s.Iif, s.IifType, s.IifGroup
 	switch key {
 	case bytecode.MetaOIF, bytecode.MetaOIFType, bytecode.MetaOIFGroup, bytecode.MetaOIFKind:
-		d = &w.out
+		d, unstated = &w.out, CauseOutInterface
 		hasIndex, hasType, hasGroup = s.Has&packet.HasOif != 0, s.Has&packet.HasOifType != 0, s.Has&packet.HasOifGroup != 0
 		index, typ, group = s.Oif, s.OifType, s.OifGroup
 	}
@@ -150,7 +150,7 @@ func (w *walk) devMeta(key bytecode.MetaKey, dst uint8) int32 {
 		case d.info != nil && d.info.Index != 0:
 			w.put32(dst, d.info.Index)
 		case d.state == devUnknown:
-			w.unknown(dst, 4, CauseInterface)
+			w.unknown(dst, 4, unstated)
 		default:
 			w.unknown(dst, 4, CauseIfIndex)
 		}

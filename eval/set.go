@@ -171,6 +171,16 @@ func (e *Engine) lookupUnknown(w *walk, o *op, i int32, s *set, c Cause) int32 {
 		return codeBreak
 	}
 	w.fork(i, c)
+	if names, ok := e.deviceNames(w, s, c); ok && o.n == 16 {
+		if len(names) == 0 {
+			if o.flag == 1 {
+				return codeContinue
+			}
+			return codeBreak
+		}
+		w.forkNames, w.forkNot = names, o.flag == 1
+		return codeFork
+	}
 	switch o.code {
 	case opLookupMap:
 		w.forkData = true

@@ -29,7 +29,12 @@ type trip struct {
 	outgoing  bool // sent by this host
 	forwarded bool
 	tracked   bool // connection tracking has seen the packet
-	rerouted  bool // NAT changed the destination
+
+	// What a branch takes the device to be that the packet does not state, and
+	// those it takes it not to be (bits by Engine.deviceBit).
+	inName, outName string
+	inNot, outNot   uint64
+	rerouted        bool // NAT changed the destination
 }
 
 func (t *trip) add(l layer, h bytecode.Hook) {
@@ -445,6 +450,12 @@ func (e *Engine) inDevice(w *walk) iface {
 	if d, ok := e.device(s.IifName, s.Has&packet.HasIifName != 0, s.Iif, s.Has&packet.HasIif != 0); ok {
 		return d
 	}
+	if n := w.trip.inName; n != "" {
+		return iface{state: devKnown, name: n, info: e.ifByName[n]}
+	}
+	if w.p.DevType == packet.DevLoopback {
+		return iface{state: devKnown, name: "lo", info: e.ifByName["lo"]}
+	}
 	if e.env.Host == nil {
 		return iface{state: devUnknown}
 	}
@@ -459,6 +470,9 @@ func (e *Engine) outDevice(w *walk) iface {
 	s := &w.p.Stated
 	if d, ok := e.device(s.OifName, s.Has&packet.HasOifName != 0, s.Oif, s.Has&packet.HasOif != 0); ok {
 		return d
+	}
+	if n := w.trip.outName; n != "" {
+		return iface{state: devKnown, name: n, info: e.ifByName[n]}
 	}
 	if h := e.env.Host; h != nil {
 		if _, dst, a := addrs2(w.p); a == packet.None {

@@ -17,7 +17,8 @@ const (
 	CauseSocket
 	CauseCgroup
 	CauseSecmark
-	CauseInterface
+	CauseInterface    // the incoming one
+	CauseOutInterface // the outgoing one
 	CauseIfIndex
 	CauseIfType
 	CauseIfGroup
@@ -38,32 +39,33 @@ const (
 )
 
 var causeNames = [...]string{
-	CauseNone:       "none",
-	CauseTruncated:  "bytes missing from the capture",
-	CauseLinkLayer:  "link layer header missing from the capture",
-	CauseRandom:     "random number",
-	CauseCPU:        "cpu not stated",
-	CauseSocket:     "socket not known",
-	CauseCgroup:     "cgroup not stated",
-	CauseSecmark:    "secmark not stated",
-	CauseInterface:  "interface not stated",
-	CauseIfIndex:    "interface index not known",
-	CauseIfType:     "interface type not known",
-	CauseIfGroup:    "interface group not known",
-	CauseIfKind:     "interface kind not known",
-	CauseVRF:        "vrf membership not known",
-	CauseBridge:     "bridge port not stated",
-	CausePriority:   "priority not stated",
-	CauseTime:       "time not stated",
-	CauseRoute:      "routing not known without a host model",
-	CauseOSF:        "no fingerprints for osf",
-	CauseHelper:     "connection tracking helper not known",
-	CauseConnection: "not stated of the connection",
-	CauseIPsec:      "IPsec state not known",
-	CauseTunnel:     "tunnel metadata not known",
-	CauseFlowHash:   "flow hash with the kernel's random key",
-	CauseXtables:    "xtables extension",
-	CauseTooMany:    "too many unknown expressions on one trip",
+	CauseNone:         "none",
+	CauseTruncated:    "bytes missing from the capture",
+	CauseLinkLayer:    "link layer header missing from the capture",
+	CauseRandom:       "random number",
+	CauseCPU:          "cpu not stated",
+	CauseSocket:       "socket not known",
+	CauseCgroup:       "cgroup not stated",
+	CauseSecmark:      "secmark not stated",
+	CauseInterface:    "interface not stated",
+	CauseOutInterface: "outgoing interface not stated",
+	CauseIfIndex:      "interface index not known",
+	CauseIfType:       "interface type not known",
+	CauseIfGroup:      "interface group not known",
+	CauseIfKind:       "interface kind not known",
+	CauseVRF:          "vrf membership not known",
+	CauseBridge:       "bridge port not stated",
+	CausePriority:     "priority not stated",
+	CauseTime:         "time not stated",
+	CauseRoute:        "routing not known without a host model",
+	CauseOSF:          "no fingerprints for osf",
+	CauseHelper:       "connection tracking helper not known",
+	CauseConnection:   "not stated of the connection",
+	CauseIPsec:        "IPsec state not known",
+	CauseTunnel:       "tunnel metadata not known",
+	CauseFlowHash:     "flow hash with the kernel's random key",
+	CauseXtables:      "xtables extension",
+	CauseTooMany:      "too many unknown expressions on one trip",
 }
 
 func (c Cause) String() string {

@@ -157,10 +157,11 @@ func CheckIPv4Options(opts []byte, received bool) (f IPv4Options, ok bool) {
 // (nft_exthdr_sctp_eval): its offset into Data and its length as the chunk
 // header states it, header included. For a load the kernel further demands
 // that off+len of the load lie in the chunk and the chunk in the packet:
-// LoadSCTPChunk.
+// LoadSCTPChunk. Linux 6.18 walks later fragments too, as if a header stood
+// there; newer kernels do not.
 func (p *Packet) FindSCTPChunk(typ uint8) (off, length int, a Absent) {
 	i := &p.Info
-	if i.L4Proto != ProtoSCTP || i.FragOff != 0 || !i.L4Set {
+	if i.L4Proto != ProtoSCTP || !i.L4Set {
 		return -1, 0, NotFound
 	}
 	for off = i.TH + 12; ; {

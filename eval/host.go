@@ -56,6 +56,10 @@ type Host struct {
 	// Forwarding4 and Forwarding6 tell whether the host forwards packets.
 	Forwarding4, Forwarding6 bool
 
+	// Groups are multicast groups that the host has joined beside those that
+	// every host is in.
+	Groups []netip.Addr
+
 	routes [2][]Route // IPv4, IPv6: by prefix length descending, then metric
 }
 
@@ -411,4 +415,45 @@ func (h *Host) mtuOf(r *Route) int {
 		return i.MTU
 	}
 	return math.MaxInt
+}
+
+// hasVLANs tells whether the host has VLAN devices; without one, tagged packets
+// go no further than ingress (vlan_do_receive).
+func (h *Host) hasVLANs() bool {
+	for i := range h.Interfaces {
+		if h.Interfaces[i].Kind == "vlan" || !h.Interfaces[i].HasKind && h.Interfaces[i].Type != 772 {
+			return true
+		}
+	}
+	return false
+}
+
+// member tells whether the host is in a multicast group: all systems and, when
+// it forwards, all routers (ip_mc_init_dev, ipv6_add_dev, dev_forward_change),
+// the solicited-node groups of its addresses, and Groups.
+func (h *Host) member(a netip.Addr) bool {
+	for _, g := range h.Groups {
+		if g == a {
+			return true
+		}
+	}
+	switch a {
+	case netip.AddrFrom4([4]byte{224, 0, 0, 1}), netip.MustParseAddr("ff01::1"), netip.MustParseAddr("ff02::1"):
+		return true
+	case netip.MustParseAddr("ff01::2"), netip.MustParseAddr("ff02::2"), netip.MustParseAddr("ff05::2"):
+		return h.Forwarding6
+	}
+	if !a.Is6() {
+		return false
+	}
+	b := a.As16()
+	for _, x := range h.Addresses {
+		if own := x.Prefix.Addr(); own.Is6() {
+			o := own.As16()
+			if b == [16]byte{0xff, 2, 11: 1, 12: 0xff, 13: o[13], 14: o[14], 15: o[15]} {
+				return true
+			}
+		}
+	}
+	return false
 }

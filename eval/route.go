@@ -54,6 +54,9 @@ func (e *Engine) receive(w *walk) bool {
 	if r := w.p.StackPrerouting(); r != packet.StackNone {
 		return w.stackDrop(StackReason(r))
 	}
+	if w.p.UnclaimedVLAN() && e.env.Host != nil && !e.env.Host.hasVLANs() {
+		return w.stackDrop(StackReason(packet.StackVLAN))
+	}
 	above, ok := l3(w.p)
 	switch {
 	case !ok:
@@ -111,11 +114,16 @@ func (e *Engine) routeIn(w *walk) bool {
 		return true
 	}
 	if typ, ok := specialAddr(dst); ok && typ != RouteUnicast {
+		if typ == RouteMulticast && !h.member(dst) {
+			return w.stackDrop(StackNotMember)
+		}
 		t.add(t.layer, bytecode.HookInput)
 		return true
 	}
 	r, ok := h.Lookup(dst)
-	if !ok {
+	// A link-local destination needs a route by the device at which the packet
+	// came in (RT6_LOOKUP_F_IFACE, ip6_route_input_lookup).
+	if !ok || dst.Is6() && dst.IsLinkLocalUnicast() && r.Dev != w.in.name {
 		return w.stackDrop(StackNoRoute)
 	}
 	switch r.Type {
@@ -144,6 +152,7 @@ func (e *Engine) forward(w *walk, r *Route) bool {
 	if r != nil && tooLong(w.p, e.env.Host.mtuOf(r)) {
 		return w.stackDrop(StackMTU)
 	}
+	w.p.DecrementTTL()
 	t.add(t.layer, bytecode.HookForward)
 	return true
 }

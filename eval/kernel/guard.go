@@ -52,7 +52,8 @@ func guard(ingress []string) *bytecode.Ruleset {
 	}}
 	rs := &bytecode.Ruleset{Tables: []*bytecode.Table{inet,
 		{Family: bytecode.FamilyARP, Name: guardTable, Chains: []*bytecode.Chain{
-			chain("pre", bytecode.HookInput, math.MinInt32, bytecode.Accept, trace)}},
+			chain("pre", bytecode.HookInput, math.MinInt32, bytecode.Accept, trace),
+			chain("sink", bytecode.HookInput, math.MaxInt32, bytecode.Accept, drop)}},
 		{Family: bytecode.FamilyBridge, Name: guardTable, Chains: []*bytecode.Chain{
 			chain("pre", bytecode.HookPrerouting, math.MinInt32, bytecode.Accept, trace),
 			chain("post", bytecode.HookPostrouting, math.MaxInt32, bytecode.Accept, accept)}},

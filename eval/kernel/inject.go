@@ -18,34 +18,6 @@ func itoa(i int) string { return strconv.Itoa(i) }
 // hostU32 lays out an integer as the running kernel holds it.
 func hostU32(v uint32) []byte { return binary.NativeEndian.AppendUint32(nil, v) }
 
-// Trip is a way through the stack.
-type Trip uint8
-
-const (
-	// TripInput: received and delivered to this host (ingress, prerouting, input).
-	TripInput Trip = iota
-	// TripForward: received and sent on (ingress, prerouting, forward, postrouting, egress).
-	TripForward
-	// TripOutput: sent by this host (output, postrouting, egress).
-	TripOutput
-	// TripBridge: received on a bridge port and sent to another port.
-	TripBridge
-)
-
-func (t Trip) String() string {
-	switch t {
-	case TripInput:
-		return "input"
-	case TripForward:
-		return "forward"
-	case TripOutput:
-		return "output"
-	case TripBridge:
-		return "bridge"
-	}
-	return "unknown"
-}
-
 // localTable is the routing table that takes every address for local.
 const localTable = 100
 
@@ -90,9 +62,6 @@ func routes(trip Trip, in []*device, out *device) error {
 	}
 	return nil
 }
-
-// bridgeName is the bridge of a TripBridge.
-const bridgeName = "br0"
 
 // bridge makes the two devices ports of a bridge that floods: no snooping.
 // Without STP a port forwards at once (br_make_forwarding).
@@ -154,8 +123,8 @@ func (r *rawSockets) send(ip []byte) error {
 	default:
 		return fmt.Errorf("kernel: not an IP packet")
 	}
-	if errors.Is(err, unix.EPERM) {
+	if err == nil || errors.Is(err, unix.EPERM) {
 		return nil
 	}
-	return err
+	return fmt.Errorf("%w: %w", errRefused, err)
 }

@@ -13,10 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrUnavailable wraps the reason why the kernel cannot be used: not Linux, not
-// root, no namespaces, no nf_tables, no TAP devices.
-var ErrUnavailable = errors.New("the live kernel cannot be used")
-
 // enterNamespace locks the goroutine to its thread and moves the thread to a
 // network namespace of its own. A goroutine that ends while locked ends its
 // thread, and with it the namespace and everything in it: there is nothing to
@@ -51,20 +47,17 @@ func sysctl(key, value string) error {
 	return nil
 }
 
-// sysctls make the stack pass packets on instead of judging them, and keep it
-// from sending packets of its own.
+// sysctls make the stack pass packets on whatever addresses they have, and keep
+// it from sending packets of its own. What the evaluator models with the
+// kernel's defaults (route_localnet, accept_source_route) keeps its default.
 var sysctls = [][2]string{
 	{"ipv4/ip_forward", "1"},
 	{"ipv4/conf/all/rp_filter", "0"},
 	{"ipv4/conf/default/rp_filter", "0"},
 	{"ipv4/conf/all/accept_local", "1"},
 	{"ipv4/conf/default/accept_local", "1"},
-	{"ipv4/conf/all/route_localnet", "1"},
-	{"ipv4/conf/default/route_localnet", "1"},
 	{"ipv4/conf/all/send_redirects", "0"},
 	{"ipv4/conf/default/send_redirects", "0"},
-	{"ipv4/conf/all/accept_source_route", "1"},
-	{"ipv4/conf/default/accept_source_route", "1"},
 	{"ipv6/conf/all/forwarding", "1"},
 	{"ipv6/conf/all/accept_dad", "0"},
 	{"ipv6/conf/default/accept_dad", "0"},
@@ -100,8 +93,16 @@ type ifreqFlags struct {
 // tunSetIfIndex is TUNSETIFINDEX of linux/if_tun.h.
 const tunSetIfIndex = 0x400454da
 
-// newDevice creates a TAP (or TUN) device, names it and brings it up without
-// ARP, so that packets leave it without asking for neighbours.
+// arpOff lets packets leave the device without asking for neighbours; it also
+// stops ARP from coming in (arp_rcv).
+func (d *device) arpOff() error {
+	if err := netlink.LinkSetARPOff(d.link); err != nil {
+		return fmt.Errorf("kernel: device %s: %w", d.name, err)
+	}
+	return nil
+}
+
+// newDevice creates a TAP (or TUN) device, names it and brings it up.
 func newDevice(name string, tun bool, mac [6]byte, index uint32) (*device, error) {
 	if len(name) >= unix.IFNAMSIZ || name == "" {
 		return nil, fmt.Errorf("kernel: %q is no interface name", name)
@@ -136,9 +137,6 @@ func newDevice(name string, tun bool, mac [6]byte, index uint32) (*device, error
 		if err := netlink.LinkSetHardwareAddr(link, mac[:]); err != nil {
 			return nil, fmt.Errorf("kernel: device %s: %w", name, err)
 		}
-		if err := netlink.LinkSetARPOff(link); err != nil {
-			return nil, fmt.Errorf("kernel: device %s: %w", name, err)
-		}
 	}
 	if err := netlink.LinkSetMTU(link, mtu); err != nil {
 		return nil, fmt.Errorf("kernel: device %s: %w", name, err)
@@ -160,8 +158,10 @@ func (d *device) setMAC(mac [6]byte) error {
 
 // write injects one frame (TAP) or IP packet (TUN).
 func (d *device) write(frame []byte) error {
-	_, err := unix.Write(d.fd, frame)
-	return err
+	if _, err := unix.Write(d.fd, frame); err != nil {
+		return fmt.Errorf("%w: %w", errRefused, err)
+	}
+	return nil
 }
 
 func isUnavailable(err error) bool { return errors.Is(err, ErrUnavailable) }

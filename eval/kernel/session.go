@@ -17,54 +17,6 @@ import (
 	"github.com/nftc/nftc/eval/packet"
 )
 
-// Config says what stands around the ruleset in the namespace.
-type Config struct {
-	Trip Trip
-	// In is the device by which packets come in (or, for bridges, the ports);
-	// Out the one by which they leave. Defaults eth0 and eth1.
-	In, Out string
-	// Indexes are interface numbers that rules were compiled with; devices
-	// that are not named get the next free number.
-	Indexes map[string]uint32
-	// TUN makes devices without a link layer header.
-	TUN bool
-	// ConntrackChecksum leaves nf_conntrack_checksum on: packets with bad
-	// transport checksums are invalid.
-	ConntrackChecksum bool
-}
-
-// Event is one trace message about the ruleset under test: a rule that ran to
-// its end, the end of a chain, or a policy.
-type Event struct {
-	Family  bytecode.Family // of the table
-	Table   *bytecode.Table
-	Chain   *bytecode.Chain
-	Rule    *bytecode.Rule // nil: the end of the chain, or its policy
-	Policy  bool
-	Verdict bytecode.Code
-	Jump    string // target of jump and goto
-}
-
-// Outcome is what the kernel did with one packet.
-type Outcome struct {
-	Events []Event
-	// Entered tells that the first hook of the trip saw the packet; Arrived
-	// that it came to the end of its trip: accepted in input, or through
-	// postrouting.
-	Entered, Arrived bool
-	// Dropped tells that a rule or policy of the ruleset dropped it.
-	Dropped bool
-	// Network and Transport are the headers at the end of the trip, as far as
-	// trace messages show them (40 and 20 bytes), when it arrived.
-	Network, Transport []byte
-	Mark               uint32
-	CTState            uint32 // of the last event that had it
-	HasCT              bool
-}
-
-// Stack reports that the network stack, not the ruleset, ended the trip.
-func (o *Outcome) Stack() bool { return !o.Dropped && !o.Arrived }
-
 // Session is a loaded ruleset in a namespace of its own. It lives on one
 // thread: use it only inside the function given to Do.
 type Session struct {
@@ -97,12 +49,7 @@ func Do(cfg Config, rs *bytecode.Ruleset, f func(*Session) error) error {
 }
 
 func do(cfg Config, rs *bytecode.Ruleset, f func(*Session) error) error {
-	if cfg.In == "" {
-		cfg.In = "eth0"
-	}
-	if cfg.Out == "" {
-		cfg.Out = "eth1"
-	}
+	cfg = cfg.withDefaults()
 	if err := enterNamespace(); err != nil {
 		return err
 	}
@@ -164,6 +111,11 @@ func (s *Session) setup(rs *bytecode.Ruleset) error {
 	if s.in == nil || s.out == nil {
 		return fmt.Errorf("kernel: packets cannot come in by %q and leave by %q", s.cfg.In, s.cfg.Out)
 	}
+	if !s.out.tun && s.out != s.in {
+		if err := s.out.arpOff(); err != nil {
+			return err
+		}
+	}
 	if s.cfg.Trip == TripBridge {
 		if err := bridge(s.in, s.out); err != nil {
 			return err
@@ -208,6 +160,16 @@ func (s *Session) setup(rs *bytecode.Ruleset) error {
 		}
 	}
 	return nil
+}
+
+// Interfaces are the devices of the namespace, for the evaluator to know.
+func (s *Session) Interfaces() []Interface {
+	out := []Interface{{Name: "lo", Index: 1, Loopback: true, MTU: 65536}}
+	for _, d := range s.devs {
+		out = append(out, Interface{Name: d.name, Index: uint32(d.index), TUN: d.tun, MTU: mtu, MAC: d.mac})
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Index < out[j].Index })
+	return out
 }
 
 // awaitForwarding sends frames through the bridge until one passes: the ports

@@ -1,5 +1,7 @@
 package packet
 
+import "encoding/binary"
+
 // StackReason says why the kernel's network stack drops a packet at a place
 // where no rule decides: there is no verdict then, only the hooks before it
 // ran. Reasons that depend on routes, addresses or sysctls of the host are not
@@ -14,6 +16,7 @@ const (
 
 	// Between ingress and prerouting: ip_rcv_core, ip6_rcv_core.
 	StackOtherHost      // PACKET_OTHERHOST: the frame is for another station
+	StackARPLength      // ar_hln, ar_pln
 	StackVLAN           // a VLAN tag that no VLAN device claims makes PACKET_OTHERHOST
 	StackNotIP          // no protocol handler that leads to ip, ip6 or arp hooks
 	StackShortHeader    // not even a whole IP header
@@ -47,6 +50,7 @@ var stackNames = [...]string{
 	StackShortFrame:     "frame shorter than its link layer header",
 	StackShortVLAN:      "VLAN tag cut short",
 	StackOtherHost:      "frame is for another station",
+	StackARPLength:      "ARP address lengths are not those of the device",
 	StackVLAN:           "no VLAN device claims the tag",
 	StackNotIP:          "no handler for the protocol",
 	StackShortHeader:    "shorter than the IP header",
@@ -103,9 +107,46 @@ func (p *Packet) StackPrerouting() StackReason {
 	case NFProtoIPv6:
 		return p.stackIPv6()
 	case NFProtoARP:
-		return StackNone
+		return p.stackARP()
 	}
 	return StackNotIP
+}
+
+// stackARP is arp_rcv: the header must be whole and its address lengths those
+// of the device and of IPv4. Only Ethernet devices' address length is known.
+func (p *Packet) stackARP() StackReason {
+	if p.DevType != DevEther {
+		return StackNone
+	}
+	h, a := p.at(p.NH, 28)
+	switch {
+	case a == PastEnd:
+		return StackShortHeader
+	case a != None:
+		return StackNone
+	case h[4] != 6 || h[5] != 4:
+		return StackARPLength
+	}
+	return StackNone
+}
+
+// DecrementTTL takes one from the time to live or hop limit and mends the IPv4
+// header checksum: ip_forward and ip6_forward do so before the forward hook.
+func (p *Packet) DecrementTTL() {
+	if !p.HasIP() {
+		return
+	}
+	if p.NFProto == NFProtoIPv6 {
+		if h, a := p.at(p.NH, 40); a == None && h[7] > 0 {
+			h[7]--
+		}
+		return
+	}
+	if h, a := p.at(p.NH, 20); a == None && h[8] > 0 {
+		h[8]--
+		sum := uint32(be16(h[10:])) + 0x0100 // ip_decrease_ttl
+		binary.BigEndian.PutUint16(h[10:], uint16(sum+sum>>16))
+	}
 }
 
 // UnclaimedVLAN reports whether the packet dies with StackVLAN before

@@ -167,6 +167,9 @@ func (c *ruleCtx) shift(b *Binary) Expr {
 	if n >= maxLen {
 		return c.fail("bad-shift", v.Span, "%s shift of %d bits is undefined for type of %d bits width", word, n, maxLen)
 	}
+	if n == 0 {
+		return b.X
+	}
 	if b.X = c.convertOrder(b.X, OrderHost); b.X == nil {
 		return nil
 	}

@@ -80,7 +80,7 @@ func (c *ruleCtx) concat(e *parser.Concat) Expr {
 			return c.fail("bad-concatenation", a.Span, "cannot use %s in concatenation, lacks datatype", exprName(x))
 		}
 		t := a.Type
-		if key == nil && t.ID == IDInteger || t.Bits == 0 && a.Bits > 0 && t.Parts == nil {
+		if key == nil && t.ID == IDInteger {
 			t = t.Sized(a.Bits, a.Order)
 		}
 		if want == nil && t.Bits == 0 {

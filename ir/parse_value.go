@@ -235,7 +235,13 @@ func (d *Datatype) parseForm(opt *Options, t *Datatype, text string) (constant, 
 	case formCTLabel:
 		return parseCTLabel(t, text)
 	case formCgroupV2:
-		return constant{}, errors.New("cgroupv2 path fails: No such file or directory")
+		// Paths are those of a running machine: only numbers mean the same
+		// everywhere.
+		n, isNum, ok := parseUintC(text)
+		if !isNum || !ok {
+			return constant{}, fmt.Errorf("Could not parse %s", t.Desc)
+		}
+		return constant{uintBytes(n, 8), t}, nil
 	case formConcat:
 		return constant{}, fmt.Errorf("invalid data type, expected %s", d.Desc)
 	}
@@ -331,7 +337,7 @@ func parseLLAddr(s string) ([]byte, error) {
 		if i >= 0 {
 			part = s[:i]
 		}
-		n, err := strconv.ParseUint(part, 16, 64)
+		n, err := strconv.ParseUint(strings.TrimPrefix(part, "0x"), 16, 64)
 		if err != nil || n > 0xff {
 			return nil, errLL
 		}

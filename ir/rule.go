@@ -78,6 +78,9 @@ func (r *resolver) resolveRule(t *Table, ch *Chain, pr *parser.Rule) *Rule {
 			last = c.rule.Stmts[n-1]
 		}
 	}
+	for _, s := range c.rule.Stmts {
+		c.kernelExprs(s)
+	}
 	if r.diags.Errors() != before {
 		return nil
 	}

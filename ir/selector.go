@@ -163,7 +163,10 @@ func (c *ruleCtx) exthdrBits(x *Exthdr) Expr {
 	}
 	c.primaryContext(x)
 	c.ectx.key = key
-	total := x.Offset + x.Bits
+	total := x.Offset
+	if x.Field != nil {
+		total += x.Field.Bits
+	}
 	var out Expr = x
 	if x.Offset%8 != 0 || x.Bits%8 != 0 {
 		if out = c.bitField(x, x.Offset); out == nil {

@@ -23,13 +23,20 @@ func unwrap(e ir.Expr) ir.Expr {
 	}
 }
 
-// baseField finds the one field that an expression is computed from.
+// baseField finds the one field that an expression is computed from. A part of
+// a byte is taken out by operators; without them it is not understood.
 func baseField(e ir.Expr) (f field, bits int, ok bool) {
 	e = unwrap(e)
-	if b, isBinary := e.(*ir.Binary); isBinary {
-		return baseField(b.X)
+	computed := false
+	for {
+		b, isBinary := e.(*ir.Binary)
+		if !isBinary {
+			break
+		}
+		e, computed = unwrap(b.X), true
 	}
-	return fieldOf(e)
+	f, bits, whole, ok := loadOf(e)
+	return f, bits, ok && (whole || computed)
 }
 
 // condition turns a match into the values of a field for which it holds. ok is
@@ -216,7 +223,7 @@ func compute(e ir.Expr, v uint64) (uint64, bool) {
 		}
 		return 0, false
 	}
-	_, _, ok := fieldOf(e)
+	_, _, _, ok := loadOf(e)
 	return v, ok
 }
 

@@ -20,43 +20,65 @@ const (
 )
 
 // fieldOf names the field that an expression loads. ok is false when it is
-// not a plain load, or when its value can differ between two loads.
+// not a plain load of whole bytes, or when its value can differ between two
+// loads.
 func fieldOf(e ir.Expr) (f field, bits int, ok bool) {
+	f, bits, whole, ok := loadOf(e)
+	return f, bits, ok && whole
+}
+
+// loadOf is fieldOf for parts of bytes too: they are named by the bytes that are
+// loaded for them, and whole is false.
+func loadOf(e ir.Expr) (f field, bits int, whole, ok bool) {
 	bits = e.Common().Bits
 	switch e := e.(type) {
 	case *ir.Payload:
+		offset, bits, whole := enclosing(e.Offset, bits)
+		inner := ""
 		if e.Inner != nil {
-			return field(fmt.Sprintf("payload %s:%d:%d:%d", e.Inner.Name, e.Base, e.Offset, bits)), bits, true
+			inner = e.Inner.Name
 		}
-		return field(fmt.Sprintf("payload %d:%d:%d", e.Base, e.Offset, bits)), bits, true
+		return field(fmt.Sprintf("payload %s:%d:%d:%d", inner, e.Base, offset, bits)), bits, whole, true
 	case *ir.Exthdr:
-		return field(fmt.Sprintf("exthdr %d:%d:%d:%d:%t", e.Op, e.Number, e.Offset, bits, e.Present)), bits, true
+		if e.Present {
+			return field(fmt.Sprintf("exthdr %d:%d present", e.Op, e.Number)), bits, true, true
+		}
+		offset, bits, whole := enclosing(e.Offset, bits)
+		return field(fmt.Sprintf("exthdr %d:%d:%d:%d", e.Op, e.Number, offset, bits)), bits, whole, true
 	case *ir.Meta:
 		switch {
-		case e.Key == bytecode.MetaPRandom:
-			return "", 0, false
 		case e.Inner != nil:
-			return field(fmt.Sprintf("meta %s:%d", e.Inner.Name, e.Key)), bits, true
+			return field(fmt.Sprintf("meta %s:%d", e.Inner.Name, e.Key)), bits, true, true
+		case e.Key == bytecode.MetaPRandom:
+			return "", 0, false, false
+		case e.Key == bytecode.MetaTimeHour, e.Key == bytecode.MetaTimeDay:
+			return "", 0, false, false // their constants depend on the time zone
 		case e.Key == bytecode.MetaL4Proto:
-			return fieldL4Proto, bits, true
+			return fieldL4Proto, bits, true, true
 		}
-		return field(fmt.Sprintf("meta %d", e.Key)), bits, true
+		return field(fmt.Sprintf("meta %d", e.Key)), bits, true, true
 	case *ir.CT:
 		switch e.Key {
 		case bytecode.CTState:
-			return fieldCTState, bits, true
-		case bytecode.CTPkts, bytecode.CTBytes, bytecode.CTAvgPkt:
-			return "", 0, false
+			return fieldCTState, bits, true, true
+		case bytecode.CTPkts, bytecode.CTBytes, bytecode.CTAvgPkt, bytecode.CTExpiration:
+			return "", 0, false, false
 		}
-		return field(fmt.Sprintf("ct %d:%d:%d", e.Key, e.Dir, e.NFProto)), bits, true
+		return field(fmt.Sprintf("ct %d:%d:%d", e.Key, e.Dir, e.NFProto)), bits, true, true
 	case *ir.RT:
-		return field(fmt.Sprintf("rt %d", e.Key)), bits, true
+		return field(fmt.Sprintf("rt %d", e.Key)), bits, true, true
 	case *ir.Fib:
-		return field(fmt.Sprintf("fib %d:%d", e.Flags, e.Result)), bits, true
+		return field(fmt.Sprintf("fib %d:%d", e.Flags, e.Result)), bits, true, true
 	case *ir.Socket:
-		return field(fmt.Sprintf("socket %d:%d", e.Key, e.Level)), bits, true
+		return field(fmt.Sprintf("socket %d:%d", e.Key, e.Level)), bits, true, true
 	}
-	return "", 0, false
+	return "", 0, false, false
+}
+
+// enclosing widens bits to the bytes that hold them.
+func enclosing(offset, bits int) (int, int, bool) {
+	from, to := offset&^7, (offset+bits+7)&^7
+	return from, to - from, from == offset && to-from == bits
 }
 
 // domain is every value that a field can have: connection states are bits of
@@ -83,8 +105,16 @@ func text(e ir.Expr) (s string, ok bool) {
 }
 
 func writeExpr(b *strings.Builder, e ir.Expr) bool {
-	if f, _, ok := fieldOf(e); ok {
+	if f, _, whole, ok := loadOf(e); ok {
 		b.WriteString(string(f))
+		if !whole {
+			switch e := e.(type) {
+			case *ir.Payload:
+				fmt.Fprintf(b, " bits %d+%d", e.Offset, e.Bits)
+			case *ir.Exthdr:
+				fmt.Fprintf(b, " bits %d+%d", e.Offset, e.Bits)
+			}
+		}
 		return true
 	}
 	switch e := e.(type) {

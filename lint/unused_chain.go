@@ -1,12 +1,18 @@
 package lint
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nftc/nftc/ir"
+)
 
 // unusedChain reports chains without a hook that nothing jumps or goes to. A
-// verdict map that can grow may call any chain of its table.
+// verdict map that can grow may call any chain of its table, and a table without
+// base chains is a part that others build on.
 func unusedChain(p *pass) {
 	for _, t := range p.rs.Tables {
-		if p.uses.openVmap[t] || !p.uses.hasRules[t] {
+		if p.uses.openVmap[t] || !slices.ContainsFunc(t.Chains, func(ch *ir.Chain) bool { return ch.Base != nil }) {
 			continue
 		}
 		for _, ch := range t.Chains {

@@ -20,6 +20,7 @@ type cli struct {
 	List    listCmd    `cmd:"" help:"Print the ruleset as 'nft -s list ruleset' does after loading it."`
 	Fmt     fmtCmd     `cmd:"" help:"Format rulesets; comments are kept."`
 	Eval    evalCmd    `cmd:"" help:"Verdicts for packets, and the rule that made each."`
+	Verify  verifyCmd  `cmd:"" help:"Compare verdicts with the live kernel, packet by packet."`
 	Sets    setsCmd    `cmd:"" help:"Show how the kernel and nftc store each set."`
 	Explain explainCmd `cmd:"" help:"Print the documentation of a diagnostic."`
 }

@@ -407,7 +407,7 @@ func replaceSum(p *packet.Packet, off int, from, to uint32) {
 		return s
 	}
 	c := p.Data[off:]
-	s := uint32(^binary.BigEndian.Uint16(c)) + fold(from) ^ 0xffff + fold(to)
+	s := uint32(^binary.BigEndian.Uint16(c)) + (fold(from) ^ 0xffff) + fold(to)
 	binary.BigEndian.PutUint16(c, ^uint16(fold(s)))
 }
 

@@ -42,6 +42,12 @@ func (c *compiler) step(s *ir.Step) {
 	}
 	if s.Elements != nil {
 		op.Elements = c.elements(s.Set, s.Elements, s.First && s.Kind == bytecode.OpNewElements)
+		if s.Kind == bytecode.OpDelElements {
+			// A delete names keys only.
+			for i := range op.Elements {
+				op.Elements[i].Data = nil
+			}
+		}
 	}
 	c.out.Ops = append(c.out.Ops, op)
 }

@@ -67,13 +67,7 @@ type kernel struct {
 // resulting tables in r.out. Every message is processed, also after errors, as
 // nfnetlink does; then the tables are validated.
 func (r *resolver) commit() {
-	for _, s := range r.declared {
-		if s.pointSet() && s.hasInit && s.stepAt > 0 {
-			// nft sends the elements of a declaration from its cache, which
-			// later commands have changed already.
-			r.out.Steps[s.stepAt-1].Elements = s.init
-		}
-	}
+	r.settleDeclared()
 	k := &kernel{resolver: r, tables: make(map[tableKey]*kernelTable), placed: make(map[*Rule]bool)}
 	for i := range r.out.Steps {
 		k.apply(&r.out.Steps[i])
@@ -84,6 +78,27 @@ func (r *resolver) commit() {
 	for _, kt := range k.order {
 		kt.finish()
 		r.out.Tables = append(r.out.Tables, kt.t)
+	}
+}
+
+// settleDeclared gives the declarations of sets the elements that nft sends
+// with them: those of its cache, which later commands have changed already. A
+// flush leaves nothing to send.
+func (r *resolver) settleDeclared() {
+	dropped := false
+	for _, s := range r.declared {
+		st := &r.out.Steps[s.stepAt-1]
+		switch {
+		case s.pointSet() && s.hasInit:
+			st.Elements = s.init
+		case !s.hasInit:
+			st.Elements, dropped = nil, true
+		}
+	}
+	if dropped {
+		r.out.Steps = slices.DeleteFunc(r.out.Steps, func(s Step) bool {
+			return s.Kind == bytecode.OpNewElements && s.Declared && s.Elements == nil
+		})
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	kset "github.com/nftc/nftc/compile/set"
 )
 
-// setFeatures are the flags that a set back end must support; none supports
-// dynamic updates together with intervals (nft_select_set_ops).
+// setOK is what nf_tables_newset and nft_select_set_ops refuse: no back end
+// supports dynamic updates together with intervals.
 func (k *kernel) setOK(set *Set, s *Step) bool {
 	sp := s.NameSpan
 	if !sp.Valid() {
@@ -20,6 +20,8 @@ func (k *kernel) setOK(set *Set, s *Step) bool {
 	case set.GC != 0 && set.Flags&bytecode.SetTimeout == 0:
 		bad = errInvalid
 	case set.Flags&bytecode.SetEval != 0 && set.Flags&(bytecode.SetInterval|bytecode.SetObject) != 0:
+		bad = errNotSupp
+	case set.Flags&bytecode.SetConstant != 0 && set.Flags&bytecode.SetTimeout != 0:
 		bad = errNotSupp
 	case len(set.KeyFields) > maxConcatFields:
 		bad = errTooBig
@@ -135,11 +137,16 @@ type kernelSet struct {
 	index    map[string]int // by key and upper end; built when it is needed
 	removed  int
 	catchall int // index plus one
-	sorted   bool
+	// sortedLen is how many elements of closed ranges are sorted, from the start.
+	sortedLen int
 	// loader is what backEnd made.
 	loader     *kset.Loader
 	loaderMade bool
 }
+
+// modelLimit is up to how many elements the model of the kernel's back end
+// decides about clashes; beyond, collision does, which is faster.
+const modelLimit = 4096
 
 func newKernelSet(s *Set) *kernelSet { return &kernelSet{set: s} }
 
@@ -177,6 +184,11 @@ func (k *kernel) newElements(kt *kernelTable, s *Step) {
 	}
 	ks := kt.state[set]
 	if ks == nil {
+		return
+	}
+	if set.Flags&(bytecode.SetConstant|bytecode.SetAnonymous) == bytecode.SetConstant && kt.setUsed(set) {
+		// nf_tables_newsetelem: a constant set is closed once a rule uses it.
+		k.kernelError(s.NameSpan, errBusy)
 		return
 	}
 	before := k.diags.Errors()
@@ -238,7 +250,7 @@ func (k *kernel) insert(ks *kernelSet, s *Step) {
 		ks.elems = append(ks.elems, s.Elements...)
 		sortElements(ks.elems)
 		ks.elems = k.dropEqual(ks, s)
-		ks.sorted = true
+		ks.sortedLen = len(ks.elems)
 	} else {
 		if ks.index == nil {
 			ks.index = make(map[string]int, len(ks.elems)+len(s.Elements))
@@ -246,24 +258,41 @@ func (k *kernel) insert(ks *kernelSet, s *Step) {
 				ks.index[elemKey(&ks.elems[i])] = i
 			}
 		}
+		if len(ks.elems)+len(s.Elements) > modelLimit {
+			// Too much to build the kernel's tables for.
+			ks.loader, ks.loaderMade = nil, true
+		}
 		if l := ks.backEnd(); l != nil {
 			if !k.insertInto(ks, s, l) {
 				return
 			}
 		} else {
+			before := len(ks.elems)
 			for i := range s.Elements {
 				if !k.insertOne(ks, &s.Elements[i], s) {
+					return
+				}
+			}
+			if set.Flags&bytecode.SetConcat != 0 {
+				if e := ks.collision(before); e != nil {
+					k.kernelError(e.Span, errExists)
 					return
 				}
 			}
 		}
 		if set.pointSet() {
 			sortElements(ks.elems)
+			ks.sortedLen = len(ks.elems)
 			ks.index = nil
 		}
 	}
 	if set.Size != 0 && set.Flags&bytecode.SetAnonymous == 0 {
 		n := uint64(len(ks.elems) - ks.removed)
+		for i := range ks.elems {
+			if ks.elems[i].Catchall {
+				n-- // not counted
+			}
+		}
 		if set.pointSet() {
 			n = 2*n + 1
 		}
@@ -308,7 +337,7 @@ func (k *kernel) insertOne(ks *kernelSet, e *Element, s *Step) bool {
 		}
 		return true
 	}
-	if !e.Catchall && ks.set.Flags&bytecode.SetInterval != 0 && ks.overlapping(e) {
+	if !e.Catchall && ks.set.pointSet() && ks.overlapping(e) {
 		k.kernelError(e.Span, errExists)
 		return false
 	}
@@ -317,25 +346,29 @@ func (k *kernel) insertOne(ks *kernelSet, e *Element, s *Step) bool {
 	return true
 }
 
-// overlapping tells whether an interval overlaps one that is there; the elements
-// are sorted and disjoint, so it looks at the neighbours.
+// overlapping tells whether an element of closed ranges overlaps one that is
+// there: they are sorted and disjoint up to those just added.
 func (ks *kernelSet) overlapping(e *Element) bool {
-	if !ks.sorted {
-		return false
-	}
-	i, _ := slices.BinarySearchFunc(ks.elems[:ks.sortedLen()], e, func(a Element, b *Element) int {
+	n := ks.sortedLen
+	i, _ := slices.BinarySearchFunc(ks.elems[:n], e, func(a Element, b *Element) int {
 		return bytes.Compare(a.From, b.From)
 	})
-	for j := max(0, i-1); j < min(ks.sortedLen(), i+2); j++ {
-		if x := &ks.elems[j]; !x.remove && !x.Catchall &&
-			bytes.Compare(x.From, e.high()) <= 0 && bytes.Compare(e.From, x.high()) <= 0 {
+	for j := max(0, i-1); j < min(n, i+2); j++ {
+		if ks.elems[j].overlaps(e) {
+			return true
+		}
+	}
+	for j := n; j < len(ks.elems); j++ {
+		if ks.elems[j].overlaps(e) {
 			return true
 		}
 	}
 	return false
 }
 
-func (ks *kernelSet) sortedLen() int { return len(ks.elems) }
+func (e *Element) overlaps(o *Element) bool {
+	return !e.remove && !e.Catchall && bytes.Compare(e.From, o.high()) <= 0 && bytes.Compare(o.From, e.high()) <= 0
+}
 
 func (k *kernel) delElements(kt *kernelTable, s *Step) {
 	set := kt.sets[s.Set.Name]
@@ -372,5 +405,9 @@ func (k *kernel) delElements(kt *kernelTable, s *Step) {
 		delete(ks.index, key)
 	}
 	ks.elems, ks.removed = ks.list(), 0
+	ks.sortedLen = 0
+	if set.pointSet() {
+		ks.sortedLen = len(ks.elems)
+	}
 	ks.index = nil
 }

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"bytes"
+	"strings"
 	"time"
 
 	"github.com/nftc/nftc/compile/bytecode"
@@ -204,9 +205,6 @@ func (ev *elemEval) key(key parser.Expr, e *Element) (isRange, ok bool) {
 			return false, false
 		}
 		if ranged {
-			if !ev.flagMissing(items[i]) {
-				return true, false
-			}
 			if !any {
 				any = true
 				toBuf = ev.slab.alloc(ev.keyLen)
@@ -219,7 +217,26 @@ func (ev *elemEval) key(key parser.Expr, e *Element) (isRange, ok bool) {
 		off += f.padded()
 	}
 	e.From, e.To = buf, toBuf
+	if any {
+		for _, it := range items {
+			if isRangeExpr(it) && !ev.flagMissing(it) {
+				return true, false
+			}
+		}
+	}
 	return any, true
+}
+
+// isRangeExpr tells what may have been a range: a prefix, a range, or a string
+// that ends in a star.
+func isRangeExpr(e parser.Expr) bool {
+	switch e := e.(type) {
+	case *parser.Prefix, *parser.Range:
+		return true
+	case *parser.Symbol:
+		return strings.HasSuffix(e.Text, "*")
+	}
+	return false
 }
 
 // flatten follows variables in a concatenation; one may stand for several

@@ -42,6 +42,8 @@ type Step struct {
 	// First tells that elements of an interval set may begin with an end point
 	// at zero. Internal marks steps that nft adds to a command (auto-merge).
 	First, Internal bool
+	// Declared marks the elements of a set's own definition.
+	Declared bool
 	// Handle is a rule's or object's number as written; 0 when none was.
 	Handle uint64
 	// OnlyFamily limits a flush of the ruleset to Family.

@@ -82,7 +82,7 @@ func (r *resolver) addSet(w where, c *parser.Command) {
 	set.stepAt = len(r.out.Steps) + 1
 	r.declared = append(r.declared, set)
 	set.DescSize = uint32(len(all))
-	r.step(w, Step{Kind: bytecode.OpNewElements, Set: set, Elements: all, First: true, Span: c.Span, NameSpan: c.Object.Span})
+	r.step(w, Step{Kind: bytecode.OpNewElements, Set: set, Elements: all, First: true, Declared: true, Span: c.Span, NameSpan: c.Object.Span})
 }
 
 func (r *resolver) setError(s *Set, code, format string, args ...any) {

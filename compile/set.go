@@ -39,6 +39,10 @@ func (c *compiler) set(s *ir.Set) *bytecode.Set {
 		Policy: s.Policy, PolicySet: s.PolicySet,
 		AutoMerge: s.AutoMerge, Comment: s.Comment, Span: s.Span,
 	}
+	if s.Flags&(bytecode.SetConstant|bytecode.SetAnonymous) == bytecode.SetConstant {
+		// nft sends neither for constant sets (mnl_nft_set_add).
+		bs.Policy, bs.PolicySet, bs.Size = bytecode.PolicyPerformance, false, 0
+	}
 	if s.DataInterval {
 		// Data of intervals holds the lower ends, then the upper ends.
 		bs.Data = append(bs.Data, bs.Data...)

@@ -113,7 +113,6 @@ func (c *compiler) finishTable(t *ir.Table) *bytecode.Table {
 	for _, s := range t.Sets {
 		bs := c.set(s)
 		bs.Handle, bs.Flags = s.Handle, s.Flags&^setExprFlag
-		bs.Size = s.Size
 		if s.Elements != nil && bs.Elements == nil {
 			bs.Elements = c.elements(s, s.Elements, true)
 		}

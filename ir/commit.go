@@ -95,6 +95,13 @@ func (r *resolver) settleDeclared() {
 			st.Elements, dropped = nil, true
 		}
 	}
+	for i := range r.out.Steps {
+		// An update begins with the end point at zero only while the cache has
+		// no elements of a declaration (segtree_needs_first_segment).
+		if st := &r.out.Steps[i]; st.Kind == bytecode.OpNewElements && !st.Declared && st.Set.Flags&bytecode.SetAnonymous == 0 {
+			st.First = !st.Set.declared
+		}
+	}
 	if dropped {
 		r.out.Steps = slices.DeleteFunc(r.out.Steps, func(s Step) bool {
 			return s.Kind == bytecode.OpNewElements && s.Declared && s.Elements == nil

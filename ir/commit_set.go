@@ -211,6 +211,11 @@ func (k *kernel) elementOK(kt *kernelTable, set *Set, e *Element) bool {
 		k.kernelError(e.Span, errInvalid)
 		return false
 	}
+	if set.Flags&bytecode.SetConcat != 0 && !e.Catchall && bytes.Compare(e.From, e.high()) > 0 {
+		// nft_pipapo_insert: a range from high to low
+		k.kernelError(e.Span, errInvalid)
+		return false
+	}
 	if e.Opts != nil {
 		if (e.Opts.TimeoutSet || e.Opts.ExpiresSet) && set.Flags&bytecode.SetTimeout == 0 {
 			k.kernelError(e.Span, errInvalid)

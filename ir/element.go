@@ -211,6 +211,9 @@ func (ev *elemEval) key(key parser.Expr, e *Element) (isRange, ok bool) {
 				copy(toBuf, buf[:off])
 			}
 			copy(toBuf[off:], to)
+			if _, prefix := items[i].(*parser.Prefix); prefix && f.nativeHost() {
+				hostPrefixEnd(toBuf[off:off+n], buf[off:off+n])
+			}
 		} else if any {
 			copy(toBuf[off:], buf[off:off+n])
 		}
@@ -225,6 +228,36 @@ func (ev *elemEval) key(key parser.Expr, e *Element) (isRange, ok bool) {
 		}
 	}
 	return any, true
+}
+
+// hostPrefixEnd makes the upper end that nft 1.1.7 sends for a prefix of a
+// host-endian value inside a concatenation: value and mask are added with the
+// bytes of one the wrong way round, and so is the result
+// (netlink_gen_concat_data_expr).
+func hostPrefixEnd(to, from []byte) {
+	n := len(to)
+	for i := range to {
+		to[i] ^= from[i] // the mask
+	}
+	carry := 0
+	sum := make([]byte, n)
+	for i := n - 1; i >= 0; i-- {
+		carry += int(from[i]) + int(to[n-1-i])
+		sum[i] = byte(carry)
+		carry >>= 8
+	}
+	for i := range to {
+		to[i] = sum[n-1-i]
+	}
+}
+
+// nativeHost tells whether values are host-endian outside of interval sets.
+func (f SetField) nativeHost() bool {
+	o := f.native
+	if o == OrderInvalid {
+		o = f.Order
+	}
+	return o == OrderHost && f.Len() > 1 && (f.Type == nil || !f.Type.IsString())
 }
 
 // isRangeExpr tells what may have been a range: a prefix, a range, or a string

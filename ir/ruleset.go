@@ -150,6 +150,8 @@ type SetField struct {
 	Type  *Datatype
 	Order ByteOrder
 	Bits  int
+	// native is the order that the value has outside of interval sets.
+	native ByteOrder
 }
 
 // Len returns the length in bytes.

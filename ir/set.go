@@ -218,11 +218,11 @@ func isVerdictWord(e parser.Expr) bool {
 
 func typeFields(t *Datatype) []SetField {
 	if len(t.Parts) == 0 {
-		return []SetField{{t, fieldOrder(t, t.Order), t.Bits}}
+		return []SetField{{Type: t, Order: fieldOrder(t, t.Order), Bits: t.Bits}}
 	}
 	out := make([]SetField, len(t.Parts))
 	for i, p := range t.Parts {
-		out[i] = SetField{p, fieldOrder(p, p.Order), p.Bits}
+		out[i] = SetField{Type: p, Order: fieldOrder(p, p.Order), Bits: p.Bits}
 	}
 	return out
 }
@@ -244,7 +244,7 @@ func exprFields(e Expr) []SetField {
 	if t != nil {
 		t = t.Sized(bits, a.Order)
 	}
-	return []SetField{{t, fieldOrder(t, a.Order), bits}}
+	return []SetField{{Type: t, Order: fieldOrder(t, a.Order), Bits: bits}}
 }
 
 // fieldOrder: strings lie as they are read, whatever their type says.
@@ -283,7 +283,7 @@ func (r *resolver) finishSet(set, existing *Set) bool {
 	}
 	if set.Flags&bytecode.SetInterval != 0 {
 		for i := range set.KeyFields {
-			set.KeyFields[i].Order = OrderBig
+			set.KeyFields[i].native, set.KeyFields[i].Order = set.KeyFields[i].Order, OrderBig
 		}
 	}
 	if set.Flags&bytecode.SetMap != 0 {
@@ -474,7 +474,7 @@ func wantFields(w want) []SetField {
 	if o == OrderInvalid && w.Type != nil {
 		o = w.Type.Order
 	}
-	return []SetField{{w.Type, fieldOrder(w.Type, o), bits}}
+	return []SetField{{Type: w.Type, Order: fieldOrder(w.Type, o), Bits: bits}}
 }
 
 func (c *ruleCtx) finishAnon(set *Set, lit *parser.SetLit) *Set {
@@ -492,7 +492,7 @@ func (c *ruleCtx) finishAnon(set *Set, lit *parser.SetLit) *Set {
 	orderKeys(set, es)
 	if set.Flags&bytecode.SetInterval != 0 {
 		for i := range set.KeyFields {
-			set.KeyFields[i].Order = OrderBig
+			set.KeyFields[i].native, set.KeyFields[i].Order = set.KeyFields[i].Order, OrderBig
 		}
 	}
 	if ev.dataRanges {

@@ -55,6 +55,7 @@ func (p *parser) block(b *blockKind) []Item {
 	p.enter()
 	p.want('{')
 	list := p.items(b, nil)
+	p.once(b, list)
 	if !p.at('}') {
 		d := p.syntaxError("'}'")
 		d.Notes = append(d.Notes, noteAt(p, &open, "the block that is not closed begins here"))
@@ -92,8 +93,19 @@ func (p *parser) separatorHere() {
 }
 
 // separator takes the newline or semicolon that must end an item; atEnd allows
-// the end of the file instead.
+// the end of the file instead. At the end of an included file the separator
+// may be what follows in the file that included it.
 func (p *parser) separator(atEnd bool) {
+	if p.tok.kind == tokEOF && len(p.outer) > 0 {
+		t, file := p.afterFile()
+		switch {
+		case t.kind == tokNewline, t.kind == tokPunct && t.op == ';', t.kind == tokEOF && atEnd:
+			return
+		}
+		d := p.syntaxErrorAt(&t, file, "newline or ';' at the end of the included file")
+		d.Notes = append(d.Notes, noteAt(p, &p.tok, "the included file ends here without a newline"))
+		panic(bailout{d})
+	}
 	if atEnd && p.tok.kind == tokEOF {
 		return
 	}

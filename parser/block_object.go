@@ -251,7 +251,7 @@ func (p *parser) ctExpectItem() Item {
 	default:
 		v = g.Timeout
 		if n := p.nameTok(*v); timeLen(n.Text) != len(n.Text) {
-			p.fail("bad-time", n.Span, "invalid time %q, expected a time such as 30s or 1h30m", clip(n.Text))
+			p.fail("bad-time", n.Span, "wrong time format %q, expected a time such as 30s or 1h30m", clip(n.Text))
 		}
 	}
 	return p.done(p.property(start, kw, p.symTok(*v)))

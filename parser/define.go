@@ -63,17 +63,13 @@ func (p *parser) define() Item {
 	}
 	p.next()
 	d.Name = p.identifier("name of a definition")
-	top := p.scopes[len(p.scopes)-1]
 	if d.Kind == Undefine {
 		d.Node = p.node(start)
 		p.separator(false)
-		if !top[d.Name.Text] {
-			p.errorf("unknown-identifier", d.Name.Span, "undefined symbol '%s'", clip(d.Name.Text))
-			return nil
-		}
 		p.bind(d.Name.Text, false)
 		return d
 	}
+	top := p.scopes[len(p.scopes)-1]
 	p.want('=')
 	d.Value = p.initializer()
 	d.Node = p.node(start)

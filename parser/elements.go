@@ -151,7 +151,7 @@ func (p *parser) duration(never bool) Name {
 		return n
 	}
 	if timeLen(n.Text) != len(n.Text) {
-		p.fail("bad-time", n.Span, "invalid time %q, expected a time such as 30s or 1h30m", clip(n.Text))
+		p.fail("bad-time", n.Span, "wrong time format %q, expected a time such as 30s or 1h30m", clip(n.Text))
 	}
 	return n
 }

@@ -34,16 +34,21 @@ func (p *parser) report(d diag.Diagnostic) {
 
 // syntaxError is nft's message for the token in hand.
 func (p *parser) syntaxError(expected string) diag.Diagnostic {
+	return p.syntaxErrorAt(&p.tok, p.file, expected)
+}
+
+// syntaxErrorAt is nft's message for a token of some file.
+func (p *parser) syntaxErrorAt(t *token, file *diag.File, expected string) diag.Diagnostic {
 	d := diag.Diagnostic{
 		Code:     "syntax-error",
 		Severity: diag.Error,
-		Span:     p.spanOf(&p.tok),
-		Message:  "syntax error, unexpected " + p.tok.describe(),
+		Span:     file.Span(t.pos, t.end()),
+		Message:  "syntax error, unexpected " + t.describe(),
 	}
-	switch p.tok.kind {
+	switch t.kind {
 	case tokKeyword, tokWord, tokLiteral, tokNumber, tokQuoted, tokAsterisk, tokJunk:
-		if t := clip(p.tok.text); t != p.tok.describe() {
-			d.Message += fmt.Sprintf(" %q", t)
+		if text := clip(t.text); text != t.describe() {
+			d.Message += fmt.Sprintf(" %q", text)
 		}
 	case tokUnclosed:
 		d.Message += ": the string has no closing quote"
@@ -51,7 +56,7 @@ func (p *parser) syntaxError(expected string) diag.Diagnostic {
 	if expected != "" {
 		d.Message += ", expected " + expected
 	}
-	if p.tok.kind == tokJunk && p.tok.text == "#" {
+	if t.kind == tokJunk && t.text == "#" {
 		d.Notes = append(d.Notes, diag.Note{Message: "a comment at the end of a file needs a newline behind it"})
 	}
 	return d

@@ -73,6 +73,8 @@ const (
 	tailOptBlock       // a block may follow
 	tailConfig         // a block or its content on the line
 	tailOptConfig      // the same, or nothing
+	tailInline         // its content on the line
+	tailOptInline      // the same, or nothing
 	tailRule           // a rule
 	tailElements       // elements or a variable
 	tailName           // a new name
@@ -117,12 +119,12 @@ var commandForms = map[Verb]map[string]form{
 		"map":            {placeObject, tailBlock},
 		"element":        {placeObject, tailElements},
 		"flowtable":      {placeObject, tailBlock},
-		"counter":        {placeObject, tailOptConfig},
+		"counter":        {placeObject, tailOptInline},
 		"tunnel":         {placeObject, tailBlock},
 		"ct helper":      {placeObject, tailBlock},
 		"ct timeout":     {placeObject, tailBlock},
 		"ct expectation": {placeObject, tailBlock},
-	}, form{placeObject, tailConfig}, "quota", "limit", "secmark", "synproxy"),
+	}, form{placeObject, tailInline}, "quota", "limit", "secmark", "synproxy"),
 	VerbInsert:  {"rule": {placeRule, tailRule}},
 	VerbReplace: {"rule": {placeRuleHandle, tailRule}},
 	VerbDelete: objectForms(map[string]form{
@@ -149,13 +151,13 @@ var commandForms = map[Verb]map[string]form{
 	VerbGet: {"element": {placeObject, tailElements}},
 	VerbList: objectForms(map[string]form{
 		"table": {placeTable, tailNone}, "tables": {placeFamily, tailNone},
-		"chains": {placeFamily, tailNone}, "ruleset": {placeFamily, tailNone},
+		"chains": {placeAny, tailNone}, "ruleset": {placeFamily, tailNone},
 		"meters": {placeFamily, tailNone}, "flow tables": {placeFamily, tailNone},
 		"hooks": {placeFamily, tailDevice},
 		"sets":  {placeAny, tailNone}, "maps": {placeAny, tailNone}, "counters": {placeAny, tailNone},
 		"quotas": {placeAny, tailNone}, "limits": {placeAny, tailNone}, "secmarks": {placeAny, tailNone},
 		"synproxys": {placeAny, tailNone}, "flowtables": {placeAny, tailNone}, "tunnels": {placeAny, tailNone},
-		"ct helper table": {placeTable, tailNone}, "ct timeout table": {placeTable, tailNone},
+		"ct helpers table": {placeTable, tailNone}, "ct timeout table": {placeTable, tailNone},
 		"ct expectation table": {placeTable, tailNone},
 	}, form{placeObject, tailNone}, "chain", "set", "map", "meter", "flow table", "flowtable", "counter", "quota",
 		"limit", "secmark", "synproxy", "tunnel", "ct helper", "ct timeout", "ct expectation"),
@@ -222,20 +224,14 @@ func (p *parser) commandKind(forms map[string]form) string {
 	switch w {
 	case "ct":
 		p.next()
-		kind := p.key([]string{"helper", "timeout", "expectation", "helpers"}).Text
-		if _, ok := forms["ct "+kind+" table"]; ok || kind == "helpers" {
-			if kind == "helpers" {
-				if _, ok := forms["ct helper table"]; !ok {
-					p.unexpectedOf("helper", "timeout", "expectation")
-				}
-				kind = "helper"
-				if !p.atWord("table") {
-					p.unexpectedOf("table")
-				}
-			}
-			if p.gotWord("table") {
-				return "ct " + kind + " table"
-			}
+		kinds := []string{"helper", "timeout", "expectation"}
+		if _, ok := forms["ct helpers table"]; ok {
+			kinds = append(kinds, "helpers")
+		}
+		kind := p.key(kinds).Text
+		if _, ok := forms["ct "+kind+" table"]; ok && (kind == "helpers" || p.atWord("table")) {
+			p.wantWord("table")
+			return "ct " + kind + " table"
 		}
 		if _, ok := forms["ct "+kind]; !ok {
 			p.unexpectedOf(kindsOf(forms)...)
@@ -272,6 +268,7 @@ func (p *parser) placeOrHint(c *Command, f form) {
 
 // commandPlace reads the place that a command names.
 func (p *parser) commandPlace(c *Command, where place) {
+	start := p.tok.pos
 	family := func(t *lexer.Token) {
 		if t != nil {
 			c.Family = p.nameTok(*t)
@@ -283,8 +280,7 @@ func (p *parser) commandPlace(c *Command, where place) {
 		family(g.Family)
 		if g.Handle != nil {
 			if where == placeTable {
-				p.seek(g.Handle.Pos.Offset, g.Handle.Pos.Offset)
-				p.unexpected("name of a table, not a handle")
+				p.refuseHandle(start, "name of a table")
 			}
 			c.Handle = p.numTokPtr(g.Handle)
 			return
@@ -296,8 +292,7 @@ func (p *parser) commandPlace(c *Command, where place) {
 		c.Table = p.nameTok(g.Table)
 		if g.Handle != nil {
 			if where == placeObject {
-				p.seek(g.Handle.Pos.Offset, g.Handle.Pos.Offset)
-				p.unexpected("a name, not a handle")
+				p.refuseHandle(start, "a name")
 			}
 			c.Handle = p.numTokPtr(g.Handle)
 			return
@@ -346,6 +341,14 @@ func (p *parser) commandPlace(c *Command, where place) {
 	}
 }
 
+// refuseHandle refuses the word handle in the place that begins at start.
+func (p *parser) refuseHandle(start int, expected string) {
+	for p.seek(start, start); !p.atWord("handle"); {
+		p.next()
+	}
+	p.unexpected(expected)
+}
+
 // checkList refuses what listSpec takes and the kind of command does not.
 func (p *parser) checkList(g *listSpec, where place) {
 	bad := func(t *lexer.Token) {
@@ -375,12 +378,12 @@ func (p *parser) commandTail(c *Command, t tail) {
 		}
 	case tailBlock:
 		c.Body = p.body(c.Kind)
-	case tailConfig, tailOptConfig:
-		if p.at('{') {
+	case tailConfig, tailOptConfig, tailInline, tailOptInline:
+		if p.at('{') && t != tailInline && t != tailOptInline {
 			c.Body = p.body(c.Kind)
 			return
 		}
-		if t == tailOptConfig && p.endOfRule() {
+		if (t == tailOptConfig || t == tailOptInline) && p.endOfRule() {
 			return
 		}
 		start := p.tok.pos

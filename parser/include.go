@@ -111,9 +111,7 @@ func (p *parser) includeFile(b *blockKind, inc *Include, name string) {
 	if err != nil {
 		switch {
 		case errors.Is(err, syscall.EISDIR):
-			if !strings.ContainsAny(inc.Pattern.Text, "*?[") {
-				p.errorf("not-a-file", inc.Span, "Not a regular file: %q", clip(name))
-			}
+			// nft passes over directories, named or matched
 		case errors.Is(err, fs.ErrNotExist):
 			p.errorf("file-not-found", inc.Span, "File not found: %s", clip(inc.Pattern.Text))
 		default:
@@ -129,6 +127,7 @@ func (p *parser) includeFile(b *blockKind, inc *Include, name string) {
 	f.IncludedAt = inc.Span
 	file, scan, tok, last, depth := p.file, p.scan, p.tok, p.last, p.depth
 	p.includes++
+	p.outer = append(p.outer, outerFile{file, scan})
 	p.open(f)
 	inner := *b
 	inner.file = b.file
@@ -141,5 +140,26 @@ func (p *parser) includeFile(b *blockKind, inc *Include, name string) {
 		p.report(d)
 	}
 	p.includes--
+	p.outer = p.outer[:len(p.outer)-1]
 	p.file, p.scan, p.tok, p.last, p.depth = file, scan, tok, last, depth
+}
+
+// outerFile is a file that has included the one being read, and where reading
+// will go on in it.
+type outerFile struct {
+	file *diag.File
+	scan scanner
+}
+
+// afterFile finds the token that follows the end of an included file, in the
+// files around it: nft reads included text as if it stood there.
+func (p *parser) afterFile() (t token, file *diag.File) {
+	file = p.file
+	t = p.tok
+	for i := len(p.outer) - 1; i >= 0 && t.kind == tokEOF; i-- {
+		s := scanner{src: p.outer[i].scan.src, pos: p.outer[i].scan.pos}
+		s.next(&t)
+		file = p.outer[i].file
+	}
+	return t, file
 }

@@ -2,7 +2,9 @@ package parser
 
 import (
 	"fmt"
-	"runtime/debug"
+	"path"
+	"runtime"
+	"strings"
 
 	"github.com/nftc/nftc/internal/diag"
 )
@@ -74,10 +76,17 @@ func Parse(files *diag.FileSet, name, text string, opt Options) (f *File, diags 
 
 // firstFrame names the place of a panic, for the report of an internal error.
 func firstFrame() string {
-	if s := debug.Stack(); len(s) > 0 {
-		return fmt.Sprintf(" (stack of %d bytes)", len(s))
+	var pcs [32]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if strings.Contains(f.Function, "/parser.") {
+			return fmt.Sprintf(" in %s, line %d", path.Base(f.Function), f.Line)
+		}
+		if !more {
+			return ""
+		}
 	}
-	return ""
 }
 
 // parser is the state of one parse: the token in hand, the file it is in, and
@@ -100,6 +109,7 @@ type parser struct {
 	state words
 	// includes are the files open around this one.
 	includes int
+	outer    []outerFile
 	// commented is the end of the last comment kept, so that text scanned
 	// twice gives its comments once.
 	commented diag.Pos

@@ -132,7 +132,7 @@ func (p *parser) lastUsed() *Last {
 	if g := parseMicro(p, &lastParser); g.Used != nil {
 		l.Used = p.nameTok(*g.Used)
 		if l.Used.Text != "never" && timeLen(l.Used.Text) != len(l.Used.Text) {
-			p.fail("bad-time", l.Used.Span, "invalid time %q, expected never or a time such as 1h30m", clip(l.Used.Text))
+			p.fail("bad-time", l.Used.Span, "wrong time format %q, expected never or a time such as 1h30m", clip(l.Used.Text))
 		}
 	}
 	l.Node = p.node(start)

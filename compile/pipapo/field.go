@@ -47,7 +47,6 @@ func (f *field) bucket(g, v int) []uint64 {
 // buckets is the number of buckets of the table.
 func (f *field) buckets() int { return f.groups << f.groupBits }
 
-
 // setStride moves all buckets to a new distance, which must hold the rules.
 func (f *field) setStride(stride int) {
 	if stride == f.stride {

@@ -248,7 +248,7 @@ func jsonSet(t *bytecode.Table, r set.Report, at diag.Position) setReport {
 		s.Kernel.Error = r.Kernel.Err.Error()
 	}
 	for _, f := range r.Kernel.Fields {
-		s.Kernel.Fields = append(s.Kernel.Fields, fieldReport{f.Length, f.Rules, f.Groups, f.GroupBits, f.LookupBytes, f.MappingBytes, f.AllocBytes})
+		s.Kernel.Fields = append(s.Kernel.Fields, fieldReport{f.Length, f.Rules, f.Groups, f.GroupBits, f.LookupBytes, f.MappingBytes, f.LookupAlloc + f.MappingAlloc})
 	}
 	s.Offline.Backend, s.Offline.Why, s.Offline.Bytes = r.Offline.Backend.String(), r.Offline.Why, r.Offline.Bytes
 	return s

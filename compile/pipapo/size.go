@@ -131,9 +131,9 @@ type FieldReport struct {
 	BucketLongs  int    // bucket size in 64-bit words
 	LookupBytes  uint64 // lookup table, without alignment headroom
 	MappingBytes uint64 // mapping table: 8 bytes a rule
-	// AllocBytes is what the kernel asks its allocator for: the lookup table with
-	// headroom and the mapping table with its slack.
-	AllocBytes uint64
+	// LookupAlloc and MappingAlloc are what the kernel asks its allocator for: the
+	// lookup table with headroom for alignment, the mapping table with its slack.
+	LookupAlloc, MappingAlloc uint64
 }
 
 // Fields describes every field's tables.
@@ -147,7 +147,8 @@ func (t *Table) Fields() []FieldReport {
 			BucketLongs: f.bsize, LookupBytes: lt, MappingBytes: uint64(f.rules) * mapBucketBytes,
 		}
 		if f.touched {
-			r.AllocBytes = lt + alignHeadroom + uint64(f.rulesAlloc)*mapBucketBytes
+			r.LookupAlloc = lt + alignHeadroom
+			r.MappingAlloc = uint64(f.rulesAlloc) * mapBucketBytes
 		}
 		out[i] = r
 	}
@@ -155,7 +156,7 @@ func (t *Table) Fields() []FieldReport {
 }
 
 // Bytes is the size of all lookup and mapping tables: the number to compare set
-// shapes with. AllocBytes adds what else the kernel allocates.
+// shapes with. Allocations adds what else the kernel allocates.
 func (t *Table) Bytes() uint64 {
 	n := uint64(0)
 	for _, f := range t.Fields() {
@@ -164,17 +165,27 @@ func (t *Table) Bytes() uint64 {
 	return n
 }
 
-// AllocBytes is what the kernel allocates for the committed set apart from the
-// elements: its private data, the matching data, the tables with their slack, and
-// one scratch area for each of cpus possible CPUs.
-func (t *Table) AllocBytes(cpus int) uint64 {
-	n := uint64(sizeofPipapo + sizeofMatch + sizeofField*len(t.fields))
+// PrivateBytes is sizeof(struct nft_pipapo), which lies behind struct nft_set.
+const PrivateBytes = sizeofPipapo
+
+// Allocations lists the sizes of what the kernel allocates for a committed set,
+// apart from the set itself and its elements: the matching data, the tables, and
+// one scratch area for each of cpus possible CPUs (pipapo_clone,
+// pipapo_realloc_scratch).
+func (t *Table) Allocations(cpus int) []uint64 {
+	out := []uint64{uint64(sizeofMatch + sizeofField*len(t.fields))}
 	for _, f := range t.Fields() {
-		n += f.AllocBytes
+		if f.LookupAlloc != 0 {
+			out = append(out, f.LookupAlloc)
+		}
+		if f.MappingAlloc != 0 {
+			out = append(out, f.MappingAlloc)
+		}
 	}
 	if t.bsizeMax > 0 {
-		scratch := uint64(sizeofScratch + 2*t.bsizeMax*longBytes + alignHeadroom)
-		n += uint64(cpus) * (scratch + longBytes)
+		for range cpus {
+			out = append(out, uint64(sizeofScratch+2*t.bsizeMax*longBytes+alignHeadroom))
+		}
 	}
-	return n
+	return out
 }

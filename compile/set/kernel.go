@@ -308,8 +308,8 @@ func rbtreeIntervals(n int, anonymous bool) uint64 {
 	return uint64(size)
 }
 
-// kmallocBytes is the memory behind an allocation: the slab caches' sizes, whole
-// pages above 8 KiB.
+// kmallocBytes is the memory behind an allocation (kmalloc, kvmalloc): the slab
+// caches' sizes up to 8 KiB, a power of two of pages up to 4 MiB, pages beyond that.
 func kmallocBytes(n uint64) uint64 {
 	switch {
 	case n == 0:
@@ -320,30 +320,43 @@ func kmallocBytes(n uint64) uint64 {
 		return 96
 	case n > 128 && n <= 192:
 		return 192
-	case n <= 8192:
+	case n <= 4<<20:
 		return roundUpPow2(n)
 	default:
 		return (n + 4095) &^ 4095
 	}
 }
 
+// accounted is the memory behind an allocation that is charged to a control group
+// (GFP_KERNEL_ACCOUNT): a pointer for each slab object more.
+func accounted(n uint64) uint64 {
+	if n == 0 || n > 8192 {
+		return kmallocBytes(n)
+	}
+	return kmallocBytes(n) + 8
+}
+
+// accountedPerCPU is the same for memory of each CPU: a pointer for each four bytes
+// more (pcpu_obj_full_size).
+func accountedPerCPU(n uint64, cpus int) uint64 { return n*uint64(cpus) + n/4*8 }
+
 // exprMemory gives a stateful expression's bytes inside an element, its
 // operations pointer included, and those it allocates beside it.
 func exprMemory(in bytecode.Instr, cpus int) (inside, beside uint64) {
 	switch in := in.(type) {
 	case *bytecode.Counter:
-		return 16, uint64(cpus) * 16
+		return 16, accountedPerCPU(16, cpus)
 	case *bytecode.Limit:
 		if in.Bytes {
-			return 48, kmallocBytes(24)
+			return 48, accounted(24)
 		}
-		return 56, kmallocBytes(24)
+		return 56, accounted(24)
 	case *bytecode.Quota:
-		return 32, kmallocBytes(8)
+		return 32, accounted(8)
 	case *bytecode.Connlimit:
-		return 24, kmallocBytes(32)
+		return 24, accounted(32)
 	case *bytecode.Last:
-		return 16, kmallocBytes(16)
+		return 16, accounted(16)
 	default:
 		return 16, 0
 	}
@@ -396,7 +409,7 @@ func elementBytes(s *bytecode.Set, e *bytecode.Element, b KernelBackend, cpus in
 		add(1, 1+uint64(len(e.Attrs.Userdata)))
 	}
 	if e.Flags&bytecode.ElemCatchall != 0 {
-		beside += kmallocBytes(sizeofCatchall)
+		beside += accounted(sizeofCatchall)
 	}
-	return kmallocBytes(elemOffset[b]+n) + beside
+	return accounted(elemOffset[b]+n) + beside
 }

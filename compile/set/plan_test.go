@@ -90,8 +90,9 @@ func TestPlanOfPipapoSet(t *testing.T) {
 	if f := r.Kernel.Fields; len(f) != 2 || f[0].LookupBytes != 131072 || f[1].Rules != 1001 {
 		t.Errorf("fields %+v", f)
 	}
-	// 16 bytes of extension offsets and two keys of 8 bytes: slab of 32.
-	if want := uint64(1001*32 + 32 + 64); r.Kernel.ElementBytes != want {
+	// 16 bytes of extension offsets and two keys of 8 bytes: slab of 32, and 8 for the
+	// control group.
+	if want := uint64(1001*(32+8) + 32 + 8 + 64 + 8); r.Kernel.ElementBytes != want {
 		t.Errorf("elements take %d bytes, want %d", r.Kernel.ElementBytes, want)
 	}
 	// All elements are a /31 and a /15: one mask.
@@ -134,7 +135,7 @@ func TestKernelMemoryFormulas(t *testing.T) {
 			t.Errorf("rbtree with %d points: %d intervals, want %d", tt.n, got, tt.want)
 		}
 	}
-	for _, tt := range [][2]uint64{{0, 0}, {1, 8}, {24, 32}, {65, 96}, {97, 128}, {129, 192}, {200, 256}, {8192, 8192}, {8193, 12288}} {
+	for _, tt := range [][2]uint64{{0, 0}, {1, 8}, {24, 32}, {65, 96}, {97, 128}, {129, 192}, {200, 256}, {8192, 8192}, {8193, 16384}, {5 << 20, 5 << 20}, {5<<20 + 1, 5<<20 + 4096}} {
 		if got := kmallocBytes(tt[0]); got != tt[1] {
 			t.Errorf("kmalloc(%d): %d, want %d", tt[0], got, tt[1])
 		}
@@ -154,5 +155,56 @@ func TestNames(t *testing.T) {
 	}
 	if KernelBackend(99).String() == "" || Class(99).String() == "" {
 		t.Error("no name")
+	}
+}
+
+// Memory that a 6.18 kernel with two CPUs charged to a control group for such sets
+// (memory.kmem.usage_in_bytes before and after loading; rhash's buckets are not
+// charged).
+func TestKernelMemoryAsMeasured(t *testing.T) {
+	address := func(i int) []byte { return []byte{10, byte(i >> 16), byte(i >> 8), byte(i)} }
+	exact := func(n int) (out []bytecode.Element) {
+		for i := range n {
+			out = append(out, bytecode.Element{Key: address(i)})
+		}
+		return out
+	}
+	ranges := func(n int) (out []bytecode.Element) {
+		for i := range n {
+			port := i%65534 + 1
+			key := append(address(i), byte(port>>8), byte(port), 0, 0)
+			port++
+			out = append(out, bytecode.Element{Key: key, KeyEnd: append(address(i), byte(port>>8), byte(port), 0, 0)})
+		}
+		return out
+	}
+	points := []bytecode.Element{{Key: make([]byte, 4), Flags: bytecode.ElemIntervalEnd}}
+	for i := range 20000 {
+		points = append(points, bytecode.Element{Key: address(2 * i)},
+			bytecode.Element{Key: address(2*i + 1), Flags: bytecode.ElemIntervalEnd})
+	}
+	concat := bytecode.SetInterval | bytecode.SetConcat
+	counter := []bytecode.Instr{&bytecode.Counter{}}
+	tests := []struct {
+		name      string
+		set       bytecode.Set
+		uncharged uint64
+		measured  float64
+	}{
+		{"hash", bytecode.Set{Key: fields(4), Size: 50000, Elements: exact(50000)}, 0, 5701632},
+		{"rhash", bytecode.Set{Key: fields(4), Elements: exact(50000)}, 2 << 20, 3596288},
+		{"rhash with counters", bytecode.Set{Key: fields(4), Exprs: counter, Elements: exact(50000)}, 2 << 20, 8404992},
+		{"rbtree", bytecode.Set{Key: fields(4), Flags: bytecode.SetInterval, Elements: points}, 0, 3407872},
+		{"pipapo 500", bytecode.Set{Key: fields(4, 2), Flags: concat, Elements: ranges(500)}, 0, 237568},
+		{"pipapo 5000", bytecode.Set{Key: fields(4, 2), Flags: concat, Elements: ranges(5000)}, 0, 1916928},
+		{"pipapo 20000", bytecode.Set{Key: fields(4, 2), Flags: concat, Elements: ranges(20000)}, 0, 3952640},
+	}
+	for _, tt := range tests {
+		tt.set.Name = "s"
+		r := Plan(&tt.set, Machine{CPUs: 2}, Auto)
+		got := float64(r.Kernel.Bytes() - tt.uncharged)
+		if d := got/tt.measured - 1; d < -0.01 || d > 0.01 {
+			t.Errorf("%s: %.0f bytes planned, %.0f measured: %+.1f %%", tt.name, got, tt.measured, 100*d)
+		}
 	}
 }

@@ -135,7 +135,7 @@ func TestEnter(t *testing.T) {
 		{"ipv6 later fragment of an extension header", eth6 + ip6("001c", "2c") + "3c00 0009 00000007" + hexTCP, 0, ViewInet, true, -1, -1, NotFound, 68},
 		{"ipv6 ah is the transport", eth6 + ip6("0020", "33") + "0601 0000 00000001 00000001" + hexTCP, 0, ViewInet, true, 51, 54, None, 72},
 		{"ipv6 no next header", eth6 + ip6("0000", "3b"), 0, ViewInet, true, 59, 54, None, 40},
-		{"ipv6 extension header past the end", eth6 + ip6("0008", "3c") + "0605 0104 00000000", 0, ViewInet, true, -1, -1, Malformed, 48},
+		{"ipv6 extension header past the end", eth6 + ip6("0008", "3c") + "0605 0104 00000000", 0, ViewInet, true, 6, 102, None, 48},
 		{"ipv6 mobility is a transport", eth6 + ip6("0008", "87") + "3b00 0000 00000000", 0, ViewInet, true, 135, 54, None, 48},
 	}
 	for _, tt := range tests {

@@ -20,7 +20,9 @@ func isIPv6Ext(n uint8) bool {
 // unset, since there is no transport header to point to.
 //
 // Linux 6.18 walks any number of extension headers (8100 were tried); later
-// kernels stop at 12 (IP6_MAX_EXT_HDRS_CNT).
+// kernels stop at 12 (IP6_MAX_EXT_HDRS_CNT). Nor does it mind an extension
+// header that claims to reach past the end, as later ones do: what comes next
+// is then beyond the packet, and loads from it break.
 func (p *Packet) findIPv6(nh, target int, stopAtAH bool) (off int, proto uint8, frag uint16, a Absent) {
 	h, a := p.header(nh, 40)
 	if a != None {
@@ -71,9 +73,6 @@ func (p *Packet) findIPv6(nh, target int, stopAtAH bool) (off int, proto uint8, 
 		}
 		if found {
 			return start, next, frag, None
-		}
-		if p.Info.End-start < hlen {
-			return 0, 0, 0, Malformed
 		}
 		next = e[0]
 		start += hlen

@@ -228,6 +228,9 @@ func (p *Packet) hopOptsOK(payload int) bool {
 		return a == Truncated
 	}
 	n := (int(e[1]) + 1) * 8
+	if payload != 0 && n > payload { // ip6_rcv_core has trimmed the packet
+		return false
+	}
 	o, a := p.at(p.NH+40, n)
 	if a != None {
 		return a == Truncated

@@ -18,6 +18,9 @@ func (ks *kernelSet) backEnd() *set.Loader {
 	}
 	ks.loaderMade = true
 	s := ks.set
+	if s.Flags&bytecode.SetConcat == 0 && s.Policy != bytecode.PolicyMemory {
+		return nil
+	}
 	b := &bytecode.Set{Flags: s.Flags &^ (bytecode.SetMap | setExpr), Size: s.Size, Policy: s.Policy}
 	for _, f := range s.KeyFields {
 		b.Key = append(b.Key, bytecode.Field{Len: uint16(f.Len())})

@@ -249,14 +249,28 @@ func (k *kernel) insert(ks *kernelSet, s *Step) {
 	if set.pointSet() {
 		max = 2*uint64(set.Size) + 1
 	}
-	fresh := len(ks.elems) == 0
-	if fresh && set.pointSet() {
+	fresh := len(ks.elems) == 0 && ks.index == nil
+	switch {
+	case fresh && set.pointSet():
 		// The common case: sorted and free of overlaps already.
-		ks.elems = append(ks.elems, s.Elements...)
-		sortElements(ks.elems)
-		ks.elems = k.dropEqual(ks, s)
+		ks.elems = s.Elements[:len(s.Elements):len(s.Elements)]
+		if !ks.ascending() {
+			ks.elems = slices.Clone(ks.elems)
+			sortElements(ks.elems)
+			ks.elems = k.dropEqual(ks, s)
+		}
 		ks.sortedLen = len(ks.elems)
-	} else {
+	case fresh && len(s.Elements) > modelLimit && !repeated(s.Elements):
+		// Too much to build the kernel's tables for.
+		ks.elems = s.Elements[:len(s.Elements):len(s.Elements)]
+		ks.loader, ks.loaderMade = nil, true
+		if set.Flags&bytecode.SetConcat != 0 {
+			if e := ks.collision(0); e != nil {
+				k.kernelError(e.Span, errExists)
+				return
+			}
+		}
+	default:
 		if ks.index == nil {
 			ks.index = make(map[string]int, len(ks.elems)+len(s.Elements))
 			for i := range ks.elems {
@@ -312,6 +326,17 @@ func (k *kernel) insert(ks *kernelSet, s *Step) {
 			k.kernelError(s.Elements[at].Span, errTooMany)
 		}
 	}
+}
+
+// ascending tells whether closed ranges follow each other without touching.
+func (ks *kernelSet) ascending() bool {
+	for i := 1; i < len(ks.elems); i++ {
+		p, e := &ks.elems[i-1], &ks.elems[i]
+		if p.Catchall || !e.Catchall && bytes.Compare(p.high(), e.From) >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // dropEqual removes equal neighbours of a sorted list and reports conflicts.

@@ -9,7 +9,7 @@ func (c *compiler) object(o *ir.Object) *bytecode.Object {
 	if bo := c.objects[o]; bo != nil {
 		return bo
 	}
-	bo := &bytecode.Object{Name: o.Name, Type: o.Type, Instr: o.Spec, Span: o.Span, Userdata: commentData(o.Comment)}
+	bo := &bytecode.Object{Name: o.Name, Type: o.Type, Instr: o.Spec, Span: o.Span, Userdata: commentData(o.Comment, o.CommentSet)}
 	c.objects[o] = bo
 	return bo
 }

@@ -97,7 +97,7 @@ func setUserdata(s *ir.Set) []byte {
 	if s.DataInterval {
 		b = appendUserdata(b, udataSetDataInterval, u32(1))
 	}
-	if s.Comment != "" {
+	if s.CommentSet {
 		b = appendUserdata(b, udataSetComment, append([]byte(s.Comment), 0))
 	}
 	return b
@@ -152,7 +152,7 @@ func (c *compiler) element(o *bytecode.Element, s *ir.Set, e *ir.Element) {
 	}
 	a := &bytecode.ElementAttrs{
 		Timeout: e.Opts.Timeout, TimeoutSet: e.Opts.TimeoutSet, Expires: e.Opts.Expires, Comment: e.Opts.Comment,
-		Userdata: commentData(e.Opts.Comment),
+		Userdata: commentData(e.Opts.Comment, e.Opts.CommentSet),
 	}
 	for _, st := range e.Opts.Stmts {
 		if x, ok := st.(*ir.Stateful); ok {

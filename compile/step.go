@@ -55,7 +55,7 @@ func (c *compiler) step(s *ir.Step) {
 func (c *compiler) table(t *ir.Table) *bytecode.Table {
 	bt := c.tables[t]
 	if bt == nil {
-		bt = &bytecode.Table{Family: t.Family, Name: t.Name, Flags: t.Flags, Span: t.Span, Userdata: commentData(t.Comment)}
+		bt = &bytecode.Table{Family: t.Family, Name: t.Name, Flags: t.Flags, Span: t.Span, Userdata: commentData(t.Comment, t.CommentSet)}
 		c.tables[t] = bt
 	}
 	return bt
@@ -64,7 +64,7 @@ func (c *compiler) table(t *ir.Table) *bytecode.Table {
 func (c *compiler) chain(ch *ir.Chain) *bytecode.Chain {
 	bc := c.chains[ch]
 	if bc == nil {
-		bc = &bytecode.Chain{Name: ch.Name, ID: ch.ID, Base: ch.Base, Flags: ch.Flags, Span: ch.Span, Userdata: commentData(ch.Comment)}
+		bc = &bytecode.Chain{Name: ch.Name, ID: ch.ID, Base: ch.Base, Flags: ch.Flags, Span: ch.Span, Userdata: commentData(ch.Comment, ch.CommentSet)}
 		c.chains[ch] = bc
 	}
 	return bc
@@ -74,7 +74,7 @@ func (c *compiler) rule(r *ir.Rule) *bytecode.Rule {
 	br := c.rules[r]
 	if br == nil {
 		br = c.compileRule(r)
-		br.Userdata = commentData(r.Comment)
+		br.Userdata = commentData(r.Comment, r.CommentSet)
 		br.ID = r.ID
 		c.rules[r] = br
 	}
@@ -82,9 +82,9 @@ func (c *compiler) rule(r *ir.Rule) *bytecode.Rule {
 }
 
 // commentData is the user data that holds a comment: type 0 for tables,
-// chains, rules, elements and objects alike.
-func commentData(comment string) []byte {
-	if comment == "" {
+// chains, rules, elements and objects alike; set tells an empty one from none.
+func commentData(comment string, set bool) []byte {
+	if !set {
 		return nil
 	}
 	return appendUserdata(nil, 0, append([]byte(comment), 0))

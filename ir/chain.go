@@ -99,7 +99,7 @@ func (r *resolver) chainSpec(w where, c *parser.Command, body *parser.ChainBlock
 				ch.Flags |= bit
 			}
 		case *parser.CommentStmt:
-			ch.Comment = it.Text.Text
+			ch.Comment, ch.CommentSet = it.Text.Text, true
 			r.checkComment(it)
 		}
 	})

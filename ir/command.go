@@ -224,7 +224,7 @@ func (r *resolver) addTable(w where) {
 			case *parser.Flags:
 				t.Flags |= r.tableFlags(it)
 			case *parser.CommentStmt:
-				t.Comment = it.Text.Text
+				t.Comment, t.CommentSet = it.Text.Text, true
 				r.checkComment(it)
 			case *parser.Command:
 				switch it.Kind {

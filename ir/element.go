@@ -553,7 +553,7 @@ func orderKeys(set *Set, es []Element) {
 func (ev *elemEval) options(el *parser.Elem) *ElementOpts {
 	o, out := el.Opts, &ElementOpts{}
 	if o.Comment != nil {
-		out.Comment = o.Comment.Text
+		out.Comment, out.CommentSet = o.Comment.Text, true
 		if len(out.Comment) > maxComment {
 			ev.diags.Errorf("comment-too-long", o.Comment.Span, "comment too long, %d characters maximum allowed", maxComment)
 			return nil

@@ -91,7 +91,7 @@ func (l *lister) table(t *Table) {
 		l.printf("\tflags %s\n", strings.Join(flags, ","))
 		delim = "\n"
 	}
-	if t.Comment != "" {
+	if t.CommentSet {
 		l.printf("\tcomment \"%s\"\n", t.Comment)
 	}
 	separate := func() {
@@ -128,7 +128,7 @@ const chainOffload = 2
 
 func (l *lister) chain(ch *Chain) {
 	l.printf("\tchain %s {", ch.Name)
-	if ch.Comment != "" {
+	if ch.CommentSet {
 		l.printf("\n\t\tcomment \"%s\"", ch.Comment)
 	}
 	l.printf("\n")

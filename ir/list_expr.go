@@ -14,6 +14,9 @@ func (l *lister) exprText(e Expr, numeric bool) string {
 	case *Value:
 		return l.valueText(e, numeric)
 	case *Prefix:
+		if e.Len == e.X.Bits {
+			return l.valueText(e.X, numeric)
+		}
 		return fmt.Sprintf("%s/%d", l.valueText(e.X, numeric), e.Len)
 	case *RangeValue:
 		return l.valueText(e.From, true) + "-" + l.valueText(e.To, true)

@@ -11,7 +11,7 @@ import (
 // object prints a named object.
 func (l *lister) object(o *Object) {
 	l.printf("\t%s %s {", o.Type, o.Name)
-	if o.Comment != "" {
+	if o.CommentSet {
 		l.printf("\n\t\tcomment \"%s\"", o.Comment)
 	}
 	l.printf("\n")

@@ -32,7 +32,7 @@ func (l *lister) rule(f bytecode.Family, r *Rule) string {
 			parts = append(parts, it.text)
 		}
 	}
-	if r.Comment != "" {
+	if r.CommentSet {
 		parts = append(parts, `comment "`+r.Comment+`"`)
 	}
 	return strings.Join(parts, " ")
@@ -181,6 +181,9 @@ func (r *ruleLister) listed(e Expr) Expr {
 		return e
 	case *Map:
 		out := *e
+		if cat, ok := e.Key.(*Concat); ok {
+			turnConstants(cat, e.Set)
+		}
 		out.Key = r.listed(e.Key)
 		ref := &SetRef{Attr: e.Attr, Set: e.Set}
 		if x, y := r.unshift(out.Key, ref); y != nil {
@@ -202,6 +205,21 @@ func (r *ruleLister) listed(e Expr) Expr {
 		return nil
 	default:
 		return e
+	}
+}
+
+// turnConstants gives constants in the key of an interval set their numbers
+// back: they are compared in network order. The key is a copy of the rule's.
+func turnConstants(key *Concat, s *Set) {
+	if s.Flags&bytecode.SetInterval == 0 {
+		return
+	}
+	for i, it := range key.Items {
+		if v, ok := it.(*Value); ok && v.Order == OrderHost && !v.Type.IsString() {
+			turned := *v
+			turned.Bytes = numberOf(v.Bytes, OrderHost)
+			key.Items[i] = &turned
+		}
 	}
 }
 
@@ -395,6 +413,11 @@ func (r *ruleLister) match(m *Match) {
 		r.enter(x.Inner).metaOrCT(r, it, metaLayer(x.Key))
 	case *CT:
 		r.outer.metaOrCT(r, it, ctLayer(x.Key))
+	case *Concat:
+		if ref, ok := out.Y.(*SetRef); ok {
+			turnConstants(x, ref.Set)
+		}
+		out.X = r.listed(x)
 	default:
 		out.X = r.listed(out.X)
 	}

@@ -48,7 +48,7 @@ func (l *lister) set(s *Set) {
 	if s.GC != 0 {
 		l.printf("\t\tgc-interval %s\n", l.duration(uint64(s.GC.Milliseconds())))
 	}
-	if s.Comment != "" {
+	if s.CommentSet {
 		l.printf("\t\tcomment \"%s\"\n", s.Comment)
 	}
 	if len(s.Elements) > 0 {
@@ -143,7 +143,7 @@ func (l *lister) separator(s *Set) (perLine int) {
 		return 1
 	}
 	for i := range s.Elements {
-		if o := s.Elements[i].Opts; o != nil && o.Comment != "" {
+		if o := s.Elements[i].Opts; o != nil && o.CommentSet {
 			return 1
 		}
 	}
@@ -221,8 +221,12 @@ func listKey(s *Set, e *Element) []byte {
 			break
 		}
 		n := e.From[off:end]
-		if !f.Type.IsString() {
+		switch {
+		case !f.Type.IsString():
 			n = numberOf(n, f.Order)
+		case len(s.KeyFields) > 1:
+			// Strings count as numbers in the machine's byte order here.
+			n = numberOf(n, OrderHost)
 		}
 		if f.Type.IsBitmask() && len(s.KeyFields) == 1 {
 			n = lowestFlag(n)
@@ -268,7 +272,7 @@ func (l *lister) element(s *Set, e *Element) string {
 		case o.Timeout != 0 && o.Timeout != s.Timeout:
 			b.WriteString(" timeout " + l.duration(uint64(o.Timeout.Milliseconds())))
 		}
-		if o.Comment != "" {
+		if o.CommentSet {
 			b.WriteString(` comment "` + o.Comment + `"`)
 		}
 	}

@@ -41,7 +41,7 @@ func (c *ruleCtx) objectSpec(o *Object, cmd *parser.Command, items []parser.Item
 	each(items, func(it parser.Item) {
 		switch it := it.(type) {
 		case *parser.CommentStmt:
-			o.Comment = it.Text.Text
+			o.Comment, o.CommentSet = it.Text.Text, true
 			c.checkComment(it)
 		case *parser.SetStmt:
 			if s, ok := it.Stmt.(*parser.Synproxy); ok {

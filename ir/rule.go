@@ -61,7 +61,7 @@ func (r *resolver) resolveRule(t *Table, ch *Chain, pr *parser.Rule) *Rule {
 	before := r.diags.Errors()
 	c.rule = &Rule{Chain: ch, Span: pr.Span}
 	if pr.Comment != nil {
-		c.rule.Comment = pr.Comment.Text
+		c.rule.Comment, c.rule.CommentSet = pr.Comment.Text, true
 	}
 	var last Stmt // a statement that ends the rule
 	for _, s := range pr.Stmts {

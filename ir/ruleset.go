@@ -54,10 +54,12 @@ type Step struct {
 
 // Table is one table.
 type Table struct {
-	Family     bytecode.Family
-	Name       string
-	Flags      uint32
-	Comment    string
+	Family  bytecode.Family
+	Name    string
+	Flags   uint32
+	Comment string
+	// CommentSet tells an empty comment from none.
+	CommentSet bool
 	Handle     uint64
 	Chains     []*Chain
 	Sets       []*Set // named ones
@@ -75,8 +77,10 @@ type Chain struct {
 	Base    *bytecode.Base
 	Flags   uint32
 	Comment string
-	Rules   []*Rule
-	Span    diag.Span
+	// CommentSet tells an empty comment from none.
+	CommentSet bool
+	Rules      []*Rule
+	Span       diag.Span
 	// PrioritySpan etc. locate the parts of the definition for messages.
 	HookSpan, PrioritySpan, PolicySpan diag.Span
 	TypeSpan, DevicesSpan, DefSpan     diag.Span
@@ -96,7 +100,9 @@ type Rule struct {
 	ID      uint32
 	Stmts   []Stmt
 	Comment string
-	Span    diag.Span
+	// CommentSet tells an empty comment from none.
+	CommentSet bool
+	Span       diag.Span
 }
 
 // Set is a set or map, named or anonymous.
@@ -125,6 +131,8 @@ type Set struct {
 	AutoMerge bool
 	Stmts     []Stmt // stateful statements for every element
 	Comment   string
+	// CommentSet tells an empty comment from none.
+	CommentSet bool
 	// Elements after normalisation, in the order in which nft sends them.
 	Elements []Element
 	Span     diag.Span
@@ -186,6 +194,8 @@ type ElementOpts struct {
 	Expires    time.Duration
 	ExpiresSet bool
 	Comment    string
+	// CommentSet tells an empty comment from none.
+	CommentSet bool
 	Stmts      []Stmt
 }
 
@@ -197,7 +207,9 @@ type Object struct {
 	Handle  uint64
 	Spec    bytecode.Instr
 	Comment string
-	Span    diag.Span
+	// CommentSet tells an empty comment from none.
+	CommentSet bool
+	Span       diag.Span
 }
 
 // Flowtable is a flowtable.

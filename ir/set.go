@@ -140,7 +140,7 @@ func (c *ruleCtx) setProperties(set *Set, body *parser.SetBlock) []*parser.Eleme
 		case *parser.Elements:
 			elements = append(elements, it)
 		case *parser.CommentStmt:
-			set.Comment = it.Text.Text
+			set.Comment, set.CommentSet = it.Text.Text, true
 			c.checkComment(it)
 		case *parser.SetStmt:
 			stmts = append(stmts, it.Stmt)

@@ -198,10 +198,24 @@ func (c *ruleCtx) meter(s *parser.Meter) {
 	if !ok {
 		return
 	}
-	if opts == nil || len(opts.Stmts) != 1 {
-		c.diags.Errorf("not-stateful", s.Span, "meter statement must be stateful")
+	switch s.Stmt.(type) {
+	case *parser.Counter, *parser.Quota, *parser.Limit, *parser.CTCount, *parser.Last:
+	default:
+		at := s.Span
+		if s.Stmt != nil {
+			at = s.Stmt.Pos()
+		}
+		c.diags.Errorf("not-stateful", at, "meter statement must be stateful")
 		return
 	}
+	in := c.stateful(s.Stmt)
+	if in == nil {
+		return
+	}
+	if opts == nil {
+		opts = &ElementOpts{}
+	}
+	opts.Stmts = []Stmt{&Stateful{StmtSpan: StmtSpan{s.Stmt.Pos()}, Instr: in}}
 	timeout := opts.Timeout != 0
 	size := uint32(number(s.Size))
 	set := existing

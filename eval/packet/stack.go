@@ -318,7 +318,10 @@ func (p *Packet) StackRoute() StackReason {
 		if src == 0 && dst>>8 != 0xe00000 && h[9] != ProtoIGMP {
 			return StackMartianSource
 		}
-	case dst == 0xffffffff || src == 0 && dst == 0:
+	case dst == 0xffffffff || src == 0 && dst == 0: // brd_input
+		if src>>24 == 127 && fromWire { // fib_validate_source
+			return StackLoopbackWire
+		}
 	case src == 0: // ipv4_is_zeronet
 		return StackMartianSource
 	case dst == 0:

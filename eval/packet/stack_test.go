@@ -30,6 +30,7 @@ func TestStackReasons(t *testing.T) {
 		{"source multicast", "tcp 224.0.0.1:9 > 10.0.0.1:22 link=RAW", StackNone, StackMartianSource, true},
 		{"source 240/4", "tcp 240.0.0.1:9 > 10.0.0.1:22 link=RAW", StackNone, StackNone, true},
 		{"limited broadcast", "tcp 10.0.0.9:9 > 255.255.255.255:22 link=RAW", StackNone, StackNone, true},
+		{"limited broadcast from loopback", "tcp 127.0.0.1:9 > 255.255.255.255:22 link=RAW", StackNone, StackLoopbackWire, true},
 		{"all hosts", "tcp 10.0.0.9:9 > 224.0.0.1:22 link=RAW", StackNone, StackNone, true},
 		{"all hosts from 0.0.0.0", "tcp 0.0.0.0:9 > 224.0.0.1:22 link=RAW", StackNone, StackNone, true},
 		{"record route", v4 + "ip.options=0707040000000000", StackNone, StackNone, true},

@@ -9,7 +9,8 @@ type File struct {
 	Items    []Item
 	Comments []Comment
 
-	marks []placedMark // of Source, for Format
+	marks  []placedMark // of Source, for Format
+	broken bool         // Source did not parse
 }
 
 // Comment is a `# …` comment with its text, without the newline.

@@ -57,6 +57,9 @@ func Format(f *File) string {
 		return ""
 	}
 	text := f.Source.Text
+	if f.broken {
+		return text
+	}
 	pieces := cut(text)
 	w := &formatter{marks: f.markTable()}
 	out := w.format(pieces)

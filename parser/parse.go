@@ -59,6 +59,7 @@ func Parse(files *diag.FileSet, name, text string, opt Options) (f *File, diags 
 				p.diags.Errorf("internal-error", p.spanOf(&p.tok), "internal error in the parser: %v%s", r, firstFrame())
 			}
 		}
+		f.broken = p.diags.HasErrors()
 		diags = p.diags.All
 	}()
 	src, err := files.Add(name, text)

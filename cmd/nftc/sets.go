@@ -15,7 +15,7 @@ import (
 type setsCmd struct {
 	NoAVX2  bool   `name:"no-avx2" help:"Plan for a CPU without AVX2."`
 	CPUs    int    `name:"cpus" default:"1" help:"Possible CPUs, for the kernel's per-CPU memory."`
-	Backend string `name:"set-backend" default:"auto" placeholder:"NAME" help:"Back end of the offline plan: auto, hash, intervals, bitmap, pipapo, masks or linear."`
+	Backend string `name:"set-backend" default:"auto" placeholder:"NAME" help:"Back end of the offline plan: auto, hash, intervals, bitmap, pipapo, masks, segments or linear."`
 	File    string `arg:"" help:"Ruleset; - is standard input."`
 }
 

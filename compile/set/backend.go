@@ -2,6 +2,7 @@ package set
 
 import (
 	"fmt"
+	"math/bits"
 	"strings"
 
 	"github.com/nftc/nftc/compile/bytecode"
@@ -19,11 +20,12 @@ const (
 	Bitmap            // keys of one or two bytes: bitmap of changes, counted by rank
 	Pipapo            // concatenated ranges
 	Masks             // concatenated ranges that are prefixes, or few of them
+	Segments          // concatenated ranges by the field in which few overlap
 	Linear            // one element after the other: the reference
 )
 
 var backendNames = [...]string{
-	Auto: "auto", Hash: "hash", Intervals: "intervals", Bitmap: "bitmap", Pipapo: "pipapo", Masks: "masks", Linear: "linear",
+	Auto: "auto", Hash: "hash", Intervals: "intervals", Bitmap: "bitmap", Pipapo: "pipapo", Masks: "masks", Segments: "segments", Linear: "linear",
 }
 
 // String is the name that --set-backend takes.
@@ -45,7 +47,7 @@ func ParseBackend(name string) (Backend, error) {
 }
 
 // Backends lists those that can be chosen, without Auto.
-func Backends() []Backend { return []Backend{Hash, Intervals, Bitmap, Pipapo, Masks, Linear} }
+func Backends() []Backend { return []Backend{Hash, Intervals, Bitmap, Pipapo, Masks, Segments, Linear} }
 
 // shape is what a back end must cope with.
 type shape struct {
@@ -92,6 +94,13 @@ func (b Backend) Suits(s *bytecode.Set) (bool, string) {
 		if !sh.ranges {
 			return false, "holds concatenated ranges only"
 		}
+	case Segments:
+		if !sh.ranges {
+			return false, "holds concatenated ranges only"
+		}
+		if _, _, _, ok := segmentsField(s); !ok {
+			return false, "needs a field in which few ranges overlap"
+		}
 	case Masks:
 		if !sh.ranges {
 			return false, "holds concatenated ranges only"
@@ -124,14 +133,18 @@ func choose(s *bytecode.Set) (Backend, string) {
 	}
 }
 
-// The cost of a lookup in nanoseconds, fitted to BenchmarkLookup of pipapo and
-// BenchmarkLookupByMasks of masks: pipapo's grows with the words of the first
-// field's buckets, that of masks with their number.
+// The cost of a lookup in nanoseconds, fitted to BenchmarkRanges: pipapo's grows with
+// the words of the first field's buckets, that of masks with their number, that of
+// segments with the candidates of a segment and, by cache misses, with the number
+// of elements.
 const (
-	costPipapoField = 25
-	costPipapoWord  = 1.1
-	costMasks       = 12
-	costMask        = 20
+	costPipapoField   = 25
+	costPipapoWord    = 1.1
+	costMasks         = 10
+	costMask          = 13
+	costSegments      = 20
+	costCandidate     = 4
+	costSegmentsLevel = 2.0
 )
 
 func chooseForRanges(s *bytecode.Set) (Backend, string) {
@@ -148,15 +161,24 @@ func chooseForRanges(s *bytecode.Set) (Backend, string) {
 		}
 	}
 	ranges := costPipapoField*float64(len(s.Key)) + costPipapoWord*float64((rules+255)/256*4)
-	limit := min(int((ranges-costMasks)/costMask), 64)
-	if s.Flags&bytecode.SetTimeout == 0 && limit > 0 {
-		if n := countMasks(s, limit); n <= limit {
-			plural := "s"
-			if n == 1 {
-				plural = ""
-			}
-			return Masks, fmt.Sprintf("%d mask%s, about %d ns a lookup; pipapo about %.0f ns", n, plural, costMasks+costMask*n, ranges)
+	best, cost := Pipapo, ranges
+	why := "ranges that overlap in every field"
+	if cuts, field, mean, ok := segmentsField(s); ok {
+		c := costSegments + costCandidate*mean + costSegmentsLevel*float64(bits.Len(uint(len(cuts))))
+		if c < cost {
+			best, cost = Segments, c
+			why = fmt.Sprintf("%.1f elements a segment of field %d", mean, field+1)
 		}
 	}
-	return Pipapo, fmt.Sprintf("concatenated ranges, about %.0f ns a lookup", ranges)
+	limit := min(int((cost-costMasks)/costMask), 64)
+	if s.Flags&bytecode.SetTimeout == 0 && limit > 0 {
+		if n := countMasks(s, limit); n <= limit {
+			best, cost = Masks, costMasks+costMask*float64(n)
+			why = fmt.Sprintf("%d masks", n)
+			if n == 1 {
+				why = "one mask"
+			}
+		}
+	}
+	return best, fmt.Sprintf("%s, about %.0f ns a lookup (pipapo about %.0f ns)", why, cost, ranges)
 }

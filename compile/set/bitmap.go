@@ -32,7 +32,7 @@ func newBitmap(t *Table) (*bitmap, error) {
 		if err != nil {
 			return nil, err
 		}
-		segments(spans, func(key []byte, ref Ref) { change(bigWord(key), ref) })
+		changes(spans, func(key []byte, ref Ref) { change(bigWord(key), ref) })
 	} else {
 		type single struct {
 			key uint64

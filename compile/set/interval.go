@@ -79,9 +79,9 @@ func spansOf(t *Table) ([]span, error) {
 	return spans, nil
 }
 
-// segments are the points at which the element changes, and the element from each
+// changes gives the points at which the element changes, and the element from each
 // point on: spans with the gaps between them.
-func segments(spans []span, add func(key []byte, ref Ref)) {
+func changes(spans []span, add func(key []byte, ref Ref)) {
 	for i, s := range spans {
 		add(s.lo, s.ref)
 		if s.hi != nil && (i+1 == len(spans) || !bytes.Equal(spans[i+1].lo, s.hi)) {
@@ -109,7 +109,7 @@ func newIntervals(t *Table) (*intervals, error) {
 		return nil, err
 	}
 	v := &intervals{klen: t.klen}
-	segments(spans, func(key []byte, ref Ref) {
+	changes(spans, func(key []byte, ref Ref) {
 		v.refs = append(v.refs, ref)
 		switch {
 		case t.klen <= 8:

@@ -233,6 +233,8 @@ func (t *Table) Bytes() uint64 {
 		n += 8*uint64(len(t.bits.words)) + 4*uint64(len(t.bits.rank)+len(t.bits.refs))
 	case t.ranges != nil:
 		n += t.ranges.table.Bytes() + 4*uint64(len(t.ranges.refs))
+	case t.parts != nil:
+		n += t.parts.bytes()
 	case t.tuples != nil:
 		n += t.tuples.Bytes()
 	case t.linear != nil:

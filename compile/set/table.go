@@ -51,6 +51,7 @@ type Table struct {
 	bits   *bitmap
 	ranges *ranges
 	tuples *masks.Table
+	parts  *segments
 	linear *linear
 
 	reader Reader
@@ -96,6 +97,8 @@ func Build(s *bytecode.Set, opts Options) (*Table, error) {
 		t.ranges, err = newRanges(t)
 	case Masks:
 		t.tuples, err = newTuples(t)
+	case Segments:
+		t.parts, err = newSegments(t)
 	case Linear:
 		t.linear, err = newLinear(t)
 	default:
@@ -229,6 +232,8 @@ func (r *Reader) Lookup(key []byte) (Ref, bool) {
 	case Pipapo:
 		// Expired elements must not hide others: the table itself skips them.
 		ref = t.ranges.lookup(r.ranges, key, t)
+	case Segments:
+		ref = t.parts.lookup(key, t)
 	case Masks:
 		ref = None
 		if n, ok := t.tuples.Lookup(key); ok {

@@ -85,14 +85,14 @@ func (c *ruleCtx) stmtArg(e parser.Expr, t *Datatype, bits int, order ByteOrder,
 	}
 	a := y.Common()
 	if p, ok := y.(*Payload); ok && p.Type.ID == IDInteger && (t.direct().ID != IDInteger || p.Bits != bits) {
-		return c.fail("datatype-mismatch", a.Span, "datatype mismatch: expected %s, expression has type %s with length %d", t.Desc, a.Type.Desc, a.Bits)
+		return c.fail("type-mismatch", a.Span, "datatype mismatch: expected %s, expression has type %s with length %d", t.Desc, a.Type.Desc, a.Bits)
 	}
 	if a.Type == nil || !t.compatible(a.Type) {
 		got := "invalid"
 		if a.Type != nil {
 			got = a.Type.Desc
 		}
-		return c.fail("datatype-mismatch", a.Span, "datatype mismatch: expected %s, expression has type %s", t.Desc, got)
+		return c.fail("type-mismatch", a.Span, "datatype mismatch: expected %s, expression has type %s", t.Desc, got)
 	}
 	if t.ID == IDMark && !isConstant(y) {
 		return c.convertOrder(y, order)

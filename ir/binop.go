@@ -334,7 +334,7 @@ func (c *ruleCtx) transfer(x, y Expr) (Expr, Expr, bool) {
 	}
 	can, impossible := transferable(b, y)
 	if impossible {
-		c.fail("never-matches", y.Common().Span, "Comparison is always false")
+		c.fail("always-false", y.Common().Span, "Comparison is always false")
 		return nil, nil, false
 	}
 	if !can {

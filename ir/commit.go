@@ -27,7 +27,7 @@ const (
 
 // kernelError reports what the kernel would answer to a message.
 func (r *resolver) kernelError(sp diag.Span, errno string) {
-	code := "kernel-refused"
+	code := "kernel-refuses"
 	switch errno {
 	case errNoEntry:
 		code = "no-such-object"

@@ -56,9 +56,10 @@ func (k *kernel) newChain(kt *kernelTable, s *Step) {
 	}
 	old := kt.chains[spec.Name]
 	if old == nil {
-		if !k.nameOK(spec.Name, s.NameSpan) || !k.baseOK(spec, s) {
+		if !k.nameOK(spec.Name, s.NameSpan) {
 			return
 		}
+		k.baseOK(spec, s) // a refused chain stands for its name all the same
 		spec.Handle = kt.handle()
 		kt.chains[spec.Name] = spec
 		kt.t.Chains = append(kt.t.Chains, spec)

@@ -101,7 +101,7 @@ func (c *ruleCtx) concat(e *parser.Concat) Expr {
 	out.Type = ConcatType(parts)
 	out.Bits = size
 	if off > 0 {
-		return c.fail("datatype-mismatch", e.Span, "datatype mismatch, expected %s, expression has type %s", want.Desc, out.Type.Desc)
+		return c.fail("type-mismatch", e.Span, "datatype mismatch, expected %s, expression has type %s", want.Desc, out.Type.Desc)
 	}
 	if want != nil && len(want.Parts) == 0 && want != TypeInvalid && isConstant(out) {
 		return c.fail("unexpected-concatenation", e.Span, "unexpected concat component, expecting %s", want.Desc)

@@ -407,7 +407,7 @@ func (c *ruleCtx) rangeValue(e *parser.Range) Expr {
 	}
 	switch cmp := compareNumbers(from.Bytes, to.Bytes); {
 	case cmp > 0:
-		return c.fail("negative-range", e.Span, "Range negative size")
+		return c.fail("empty-range", e.Span, "Range negative size")
 	case cmp == 0:
 		return from
 	}

@@ -51,7 +51,7 @@ func (c *ruleCtx) mapExpr(e *parser.Map) Expr {
 		return nil
 	}
 	if isConstant(x) {
-		return c.fail("constant-map-key", x.Common().Span, "Map expression can not be constant")
+		return c.fail("constant-key", x.Common().Span, "Map expression can not be constant")
 	}
 	c.stmtBits = 0
 	m := &Map{Key: x}
@@ -92,7 +92,7 @@ func (c *ruleCtx) mapExpr(e *parser.Map) Expr {
 		return c.fail("not-a-map", maps.Pos(), "invalid mapping expression value")
 	}
 	if kt := m.Key.Common().Type; m.Set.Key != nil && !m.Set.Key.compatible(kt) {
-		return c.fail("datatype-mismatch", e.Maps.Pos(), "datatype mismatch, map expects %s, mapping expression has type %s", m.Set.Key.Desc, kt.Desc)
+		return c.fail("type-mismatch", e.Maps.Pos(), "datatype mismatch, map expects %s, mapping expression has type %s", m.Set.Key.Desc, kt.Desc)
 	}
 	m.Type = m.Set.Data
 	if m.Type == nil {
@@ -162,7 +162,7 @@ func (c *ruleCtx) transferAnon(x Expr, set *Set) (Expr, bool) {
 			continue
 		}
 		if can && b.Op == OpLshift && bitLen(e.From) > 0 && lowestBit(number(e.From)) < int(bytesUint(y.Bytes)) {
-			c.fail("never-matches", e.Span, "Comparison is always false")
+			c.fail("always-false", e.Span, "Comparison is always false")
 			return nil, false
 		}
 	}

@@ -38,7 +38,7 @@ func (c *ruleCtx) vmap(s *parser.VMap) {
 		return
 	}
 	if m.Type.ID != IDVerdict {
-		c.fail("datatype-mismatch", s.Span, "datatype mismatch: expected netfilter verdict, expression has type %s", m.Type.Desc)
+		c.fail("type-mismatch", s.Span, "datatype mismatch: expected netfilter verdict, expression has type %s", m.Type.Desc)
 		return
 	}
 	c.emit(&VerdictStmt{StmtSpan: StmtSpan{s.Span}, X: m})
@@ -161,7 +161,7 @@ func (c *ruleCtx) wrapRange(r *parser.Range, from, to *Value, op MatchOp) (Expr,
 		case MatchNeq:
 			from, to, op = to, from, MatchEq
 		default:
-			c.fail("negative-range", r.Span, "Range negative size")
+			c.fail("empty-range", r.Span, "Range negative size")
 			return nil, op
 		}
 	}
@@ -272,7 +272,7 @@ func (c *ruleCtx) finishMatch(s *parser.Match, op MatchOp, x, y Expr) *Match {
 		return nil
 	}
 	if !xa.Type.Equal(ya.Type) {
-		return refuse("datatype-mismatch", y, "datatype mismatch, expected %s, expression has type %s", xa.Type.Desc, ya.Type.Desc)
+		return refuse("type-mismatch", y, "datatype mismatch, expected %s, expression has type %s", xa.Type.Desc, ya.Type.Desc)
 	}
 	if isSecmark(x) {
 		if _, isRef := y.(*SetRef); !isRef {

@@ -125,7 +125,7 @@ func (b *binder) use(at diag.Span, name string) {
 	if near != "" {
 		msg += "; did you mean identifier '" + near + "'?"
 	}
-	b.r.diags.Add(diag.Diagnostic{Code: "unknown-variable", Span: sp, Message: msg, Suggest: near})
+	b.r.diags.Add(diag.Diagnostic{Code: "unknown-identifier", Span: sp, Message: msg, Suggest: near})
 }
 
 func (b *binder) name(n parser.Name) {
@@ -145,7 +145,7 @@ func (b *binder) define(d *parser.Define) {
 	switch d.Kind {
 	case parser.DefineNew:
 		if b.scope.lookup(d.Name.Text) != nil {
-			b.r.diags.Errorf("redefined-variable", d.Name.Span, "redefinition of symbol '%s'", d.Name.Text)
+			b.r.diags.Errorf("redefinition", d.Name.Span, "redefinition of symbol '%s'", d.Name.Text)
 			return
 		}
 		b.scope.bind(d)
@@ -154,7 +154,7 @@ func (b *binder) define(d *parser.Define) {
 		b.scope.bind(d)
 	case parser.Undefine:
 		if !b.scope.unbind(d.Name.Text) {
-			b.r.diags.Errorf("unknown-variable", d.Name.Span, "undefined symbol '%s'", d.Name.Text)
+			b.r.diags.Errorf("unknown-identifier", d.Name.Span, "undefined symbol '%s'", d.Name.Text)
 		}
 	}
 }

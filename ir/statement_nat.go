@@ -276,7 +276,7 @@ func (c *ruleCtx) argument(e parser.Expr, w want) Expr {
 }
 
 func (c *ruleCtx) mismatch(want, got *Datatype, at diag.Span) {
-	c.diags.Errorf("datatype-mismatch", at, "datatype mismatch: expected %s, expression has type %s", want.Desc, got.Desc)
+	c.diags.Errorf("type-mismatch", at, "datatype mismatch: expected %s, expression has type %s", want.Desc, got.Desc)
 }
 
 // tproxy resolves `tproxy to` (stmt_evaluate_tproxy).

@@ -39,7 +39,7 @@ func (k *kernel) validate() {
 			}
 			v := &validation{kernel: k, kt: kt, base: ch, deepest: make(map[*Chain]int)}
 			if ref := v.chain(ch, 0); ref != nil {
-				d := diag.Diagnostic{Code: "kernel-validation", Span: ref.span, Message: "Could not process rule: " + ref.errno}
+				d := diag.Diagnostic{Code: "kernel-refuses", Span: ref.span, Message: "Could not process rule: " + ref.errno}
 				if note := v.explain(ref); note != "" {
 					d.Notes = append(d.Notes, diag.Note{Span: ch.Span, Message: note})
 				}

@@ -80,6 +80,9 @@ func (p *parser) blockItem(b *blockKind, list []Item) []Item {
 		}
 	}
 	if it := b.item(p); it != nil {
+		if c, ok := it.(*CommentStmt); ok {
+			p.onlyComment(list, c)
+		}
 		list = append(list, it)
 	}
 	return list
@@ -117,6 +120,16 @@ func (p *parser) separator(atEnd bool) {
 func (p *parser) done(it Item) Item {
 	p.separator(false)
 	return it
+}
+
+// onlyComment refuses a second comment of a block.
+func (p *parser) onlyComment(list []Item, c *CommentStmt) {
+	for _, it := range list {
+		if _, dup := it.(*CommentStmt); dup {
+			p.errorf("duplicate", c.Span, "You can only specify this once. This statement is duplicated.")
+			return
+		}
+	}
 }
 
 // tableItem parses a member of a table.

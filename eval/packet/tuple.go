@@ -495,14 +495,8 @@ func valueError(kv pairAt, err error) *LineError {
 	return e
 }
 
-func findKey(name string) *tupleKey {
-	for i := range tupleKeys {
-		if k := &tupleKeys[i]; k.name == name || slices.Contains(k.aliases, name) {
-			return k
-		}
-	}
-	return nil
-}
+// findKey finds a key by its name or another name of it; nil if there is none.
+func findKey(name string) *tupleKey { return tupleKeyIndex[name] }
 
 // nearestKey finds the key that a word was probably meant to be.
 func nearestKey(w string) string {

@@ -202,7 +202,10 @@ func devType(name string, has Has, at func(*Stated) *uint16) tupleKey {
 // than Linux, whose IFNAMSIZ allows 15 bytes.
 const ifNameMax = 255
 
-var tupleKeys []tupleKey
+var (
+	tupleKeys     []tupleKey
+	tupleKeyIndex = map[string]*tupleKey{} // by name and alias
+)
 
 func init() {
 	tupleKeys = []tupleKey{
@@ -355,6 +358,13 @@ func init() {
 			t.count = int(n)
 			return err
 		}},
+	}
+	for i := range tupleKeys {
+		k := &tupleKeys[i]
+		tupleKeyIndex[k.name] = k
+		for _, a := range k.aliases {
+			tupleKeyIndex[a] = k
+		}
 	}
 }
 

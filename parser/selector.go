@@ -404,10 +404,25 @@ func (p *parser) sctpChunk(start int, proto Name) Expr {
 	x := &Option{Proto: proto, Kind: p.take()}
 	if w := p.word(); w != "" && (oneIn(w, sctpCommonFields) || oneIn(w, sctpChunks[x.Kind.Text])) {
 		x.Field = p.take()
+	} else if w != "" && sctpChunkWords.has(w) {
+		p.unexpectedOf(append(append([]string{}, sctpCommonFields...), sctpChunks[x.Kind.Text]...)...)
 	}
 	x.Node = p.node(start)
 	return x
 }
+
+// sctpChunkWords are the words that nft's scanner takes as keywords behind a
+// chunk.
+var sctpChunkWords = func() words {
+	w := wordSet(sctpCommonFields...)
+	for kind, fields := range sctpChunks {
+		w[kind] = struct{}{}
+		for _, f := range fields {
+			w[f] = struct{}{}
+		}
+	}
+	return w
+}()
 
 // rawMaxBits is the most that a raw payload expression loads
 // (NFT_MAX_EXPR_LEN_BITS).

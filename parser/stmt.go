@@ -1,5 +1,11 @@
 package parser
 
+import (
+	"strings"
+
+	"github.com/nftc/nftc/internal/diag"
+)
+
 // rule parses the statements of a rule and its comment.
 func (p *parser) rule() *Rule {
 	start := p.tok.pos
@@ -246,10 +252,64 @@ func (p *parser) matchStmt(start int) Stmt {
 	}
 	if m.Op == "" {
 		p.afterSelector(x)
+		if y, ok := x.(*Symbol); ok && !y.Quoted && !y.Number && !p.valueStarts() {
+			p.unknownStatement(y)
+		}
 	}
 	m.Y = p.matchRHS()
 	m.Node = p.node(start)
 	return m
+}
+
+// valueStarts tells whether a value may begin with the token in hand.
+func (p *parser) valueStarts() bool {
+	switch p.tok.kind {
+	case tokWord, tokLiteral, tokAsterisk, tokQuoted, tokNumber:
+		return true
+	case tokKeyword:
+		return valueKeywords.has(p.tok.text) || protocolKeywords.has(p.tok.text)
+	case tokPunct:
+		switch p.tok.op {
+		case '$', '(', '{', '@':
+			return true
+		}
+	}
+	return false
+}
+
+// statementWords are what a statement may begin with, for suggestions; of two
+// that are as near the first is suggested.
+var statementWords = func() []string {
+	list := []string{
+		"drop", "accept", "add", "comment", "continue", "counter", "ct", "delete", "dup", "exthdr",
+		"fib", "flow", "fwd", "goto", "ipsec", "jhash", "jump", "last", "limit", "log",
+		"masquerade", "meta", "meter", "notrack", "numgen", "osf", "queue", "quota", "redirect",
+		"reject", "reset", "return", "set", "snat", "dnat", "socket", "symhash", "synproxy",
+		"tproxy", "tunnel", "update",
+	}
+	headers := words{}
+	for _, m := range []map[string][]string{headerFields, extHeaderFields} {
+		for w := range m {
+			headers[w] = struct{}{}
+		}
+	}
+	list = append(list, headers.list()...)
+	return append(list, metaUnqualified.list()...)
+}()
+
+// unknownStatement refuses the token in hand: what stands in front of it is a
+// constant, and was most likely meant to be something else.
+func (p *parser) unknownStatement(y *Symbol) {
+	d := p.syntaxError("a value")
+	near := diag.Nearest(y.Text, statementWords)
+	if near == "" {
+		panic(bailout{d})
+	}
+	d.Suggest = near
+	d.Message = strings.TrimSuffix(d.Message, ", expected a value") +
+		": " + quoteWord(y.Text) + " begins no statement; did you mean " + quoteWord(near) + "?"
+	d.Notes = append(d.Notes, diag.Note{Span: y.Span, Message: "this word"})
+	panic(bailout{d})
 }
 
 // afterSelector refuses the words that are keywords behind a selector, whose

@@ -195,7 +195,9 @@ func (e *encoder) own(in bytecode.Instr) (attrs, error) {
 		a.u32(nftaBitwiseOp, uint32(in.Op))
 		switch in.Op {
 		case bytecode.BitwiseLshift, bytecode.BitwiseRshift:
-			a.nest(nftaBitwiseData, dataU32(in.Shift))
+			// The kernel takes the bytes as they are for a u32 of its own
+			// (nft_bitwise_init_shift).
+			a.nest(nftaBitwiseData, dataValue(hostU32(in.Shift)))
 		default:
 			if in.Src2 != 0 {
 				a.u32(nftaBitwiseSreg2, uint32(in.Src2))
@@ -416,12 +418,6 @@ func (e *encoder) verdict(v bytecode.Verdict) attrs {
 func dataValue(b []byte) attrs {
 	var a attrs
 	a.bytes(unix.NFTA_DATA_VALUE, b)
-	return a
-}
-
-func dataU32(v uint32) attrs {
-	var a attrs
-	a.u32(unix.NFTA_DATA_VALUE, v)
 	return a
 }
 

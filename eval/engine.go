@@ -401,6 +401,10 @@ func (e *Engine) finish(w *walk, res *Result) {
 		e.enter(w, packet.ViewInet)
 		res.NAT.NewSrc, res.NAT.NewDst = endpoints(w.p)
 	}
+	if w.trip.hidden.hidden {
+		w.trip.hook = bytecode.HookNone
+		w.showLink()
+	}
 	if w.ct != nil && e.ct != nil && !w.ct.Stated && !w.ct.IsConfirmed() {
 		e.ct.Release(w.ct)
 		w.ct = nil

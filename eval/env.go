@@ -42,6 +42,8 @@ type Interface struct {
 	MAC      [6]byte
 	HasMAC   bool
 	PVID     uint16 // bridge port's VLAN, 0: not known
+	Link     string // device under a VLAN device
+	VLANID   uint16 // of a VLAN device
 }
 
 // Engine is a ruleset ready to run, with its state: counters, sets, objects,

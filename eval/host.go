@@ -79,8 +79,12 @@ type jsonLink struct {
 	LinkType string          `json:"link_type"`
 	Address  string          `json:"address"`
 	Master   string          `json:"master"`
+	Link     string          `json:"link"`
 	LinkInfo *struct {
 		Kind string `json:"info_kind"`
+		Data struct {
+			ID uint16 `json:"id"`
+		} `json:"info_data"`
 	} `json:"linkinfo"`
 	AddrInfo []struct {
 		Family    string `json:"family"`
@@ -184,6 +188,9 @@ func (h *Host) addLinks(doc []byte) error {
 		}
 		if l.LinkInfo != nil {
 			i.Kind, i.HasKind = l.LinkInfo.Kind, true
+			if i.Kind == "vlan" {
+				i.Link, i.VLANID = l.Link, l.LinkInfo.Data.ID
+			}
 		}
 		if m, ok := parseMAC(l.Address); ok {
 			i.MAC, i.HasMAC = m, true

@@ -202,7 +202,7 @@ func (e *Engine) runChain(w *walk) int32 {
 			w.chain, w.ri = w.vd.chain, 0
 			continue
 		case codeContinue:
-			if w.opts.Trace && w.res != nil && (w.sp > 0 || w.chain != w.base) {
+			if w.opts.Trace && w.res != nil {
 				e.traceReturn(w)
 			}
 		}

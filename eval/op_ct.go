@@ -87,6 +87,11 @@ func (w *walk) ctState() uint32 {
 func (e *Engine) ctGet(w *walk, o *op) int32 {
 	key := bytecode.CTKey(o.a)
 	if key == bytecode.CTState {
+		if w.ct != nil && w.ctInfo == conntrack.New && !w.ct.Stated && e.ct.Helped(w.ct) {
+			// A helper may have announced it: related.
+			w.unknown(o.dst, 4, CauseHelper)
+			return codeContinue
+		}
 		w.put32(o.dst, w.ctState())
 		return codeContinue
 	}

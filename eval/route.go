@@ -18,7 +18,7 @@ func (e *Engine) advance(w *walk) bool {
 	if t.stated {
 		return true
 	}
-	if t.bridged && t.layer != layerNetdev {
+	if t.layer == layerBridge {
 		return e.advanceBridge(w)
 	}
 	switch {
@@ -51,11 +51,57 @@ func (e *Engine) receive(w *walk) bool {
 		t.add(layerBridge, bytecode.HookPrerouting)
 		return true
 	}
+	if !e.receiveVLAN(w) {
+		return false
+	}
+	return e.deliver(w)
+}
+
+// receiveVLAN is vlan_do_receive: a tagged frame goes on as received by the
+// VLAN device, without its tag. A tag with id 0 is only a priority.
+func (e *Engine) receiveVLAN(w *walk) bool {
+	p, t := w.p, &w.trip
+	if !p.VLANPresent {
+		return true
+	}
+	if p.UnclaimedVLAN() {
+		h := e.env.Host
+		name, known := e.vlanDevice(&w.in, p.VLANID())
+		if known && name == "" || h != nil && !h.hasVLANs() {
+			return w.stackDrop(StackReason(packet.StackVLAN))
+		}
+		t.vlan, t.inName = true, name
+		if w.in.state == devKnown {
+			t.exclude(e, CauseInterface, []string{w.in.name})
+		}
+	}
+	p.ClearVLAN()
+	w.entered = false
+	return true
+}
+
+// vlanDevice finds the VLAN device over a device; known is false without a
+// host model that shows its VLAN devices' ids.
+func (e *Engine) vlanDevice(under *iface, id uint16) (name string, known bool) {
+	if e.env.Host == nil || under.state != devKnown {
+		return "", false
+	}
+	for i := range e.env.Host.Interfaces {
+		if d := &e.env.Host.Interfaces[i]; d.Kind == "vlan" && d.Link == under.name {
+			if d.VLANID == id {
+				return d.Name, true
+			}
+			known = true
+		}
+	}
+	return "", known
+}
+
+// deliver is deliver_skb: to the hooks of the packet's protocol.
+func (e *Engine) deliver(w *walk) bool {
+	t := &w.trip
 	if r := w.p.StackPrerouting(); r != packet.StackNone {
 		return w.stackDrop(StackReason(r))
-	}
-	if w.p.UnclaimedVLAN() && e.env.Host != nil && !e.env.Host.hasVLANs() {
-		return w.stackDrop(StackReason(packet.StackVLAN))
 	}
 	above, ok := l3(w.p)
 	switch {
@@ -88,6 +134,9 @@ func (e *Engine) advanceBridge(w *walk) bool {
 			w.res.Assumed |= AssumedLocal
 		}
 		t.add(layerBridge, bytecode.HookInput)
+	case bytecode.HookInput:
+		// br_netif_receive_skb: on to the stack, as received by the bridge.
+		return e.deliver(w)
 	}
 	return true
 }

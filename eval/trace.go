@@ -15,7 +15,8 @@ const (
 	EventPacket EventKind = iota
 	// EventRule is a rule that ran to its end.
 	EventRule
-	// EventReturn is the end of a chain that was jumped to.
+	// EventReturn is the end of a chain without a verdict, base chains
+	// included.
 	EventReturn
 	// EventPolicy is the end of a base chain: its policy decides.
 	EventPolicy

@@ -34,7 +34,36 @@ type trip struct {
 	// those it takes it not to be (bits by Engine.deviceBit).
 	inName, outName string
 	inNot, outNot   uint64
-	rerouted        bool // NAT changed the destination
+	vlan            bool // goes on as received by a VLAN device
+
+	// The link layer header of a packet that is sent, which rules do not see
+	// before egress.
+	hidden   linkHeader
+	rerouted bool // NAT changed the destination
+}
+
+// linkHeader is what Packet.ClearLL takes away.
+type linkHeader struct {
+	hidden           bool
+	off, length, gap int
+	absent           packet.Absent
+}
+
+// showLink hides the link layer header at the hooks where a packet that this
+// host sends has none yet, and shows it again behind them.
+func (w *walk) showLink() {
+	t, p := &w.trip, w.p
+	hide := t.hook == bytecode.HookOutput || t.hook == bytecode.HookPostrouting && t.outgoing
+	switch h := &t.hidden; {
+	case hide && !h.hidden:
+		*h = linkHeader{true, p.LL, p.LLLen, p.LLGap, p.LLAbsent}
+		p.ClearLL()
+		w.entered = false
+	case !hide && h.hidden:
+		p.LL, p.LLLen, p.LLGap, p.LLAbsent = h.off, h.length, h.gap, h.absent
+		h.hidden = false
+		w.entered = false
+	}
 }
 
 func (t *trip) add(l layer, h bytecode.Hook) {
@@ -215,6 +244,7 @@ func (e *Engine) prepare(w *walk) {
 		w.res.Path = append(w.res.Path, w.end.step)
 	}
 	e.setDevices(w)
+	w.showLink()
 	if t.layer == layerIPv4 || t.layer == layerIPv6 {
 		w.prioAtHook(e)
 		if t.hook != bytecode.HookPrerouting && t.hook != bytecode.HookOutput && !t.tracked && e.tracks[t.layer] {
@@ -447,7 +477,11 @@ func (e *Engine) device(name string, hasName bool, index uint32, hasIndex bool) 
 // one it can be.
 func (e *Engine) inDevice(w *walk) iface {
 	s := &w.p.Stated
-	if d, ok := e.device(s.IifName, s.Has&packet.HasIifName != 0, s.Iif, s.Has&packet.HasIif != 0); ok {
+	if w.trip.bridged && w.trip.layer != layerBridge && w.trip.layer != layerNetdev && s.Has&packet.HasIbrName != 0 && !w.trip.stated {
+		// Above the bridge it is the bridge that received the packet.
+		return iface{state: devKnown, name: s.IbrName, info: e.ifByName[s.IbrName]}
+	}
+	if d, ok := e.device(s.IifName, s.Has&packet.HasIifName != 0, s.Iif, s.Has&packet.HasIif != 0); ok && !w.trip.vlan {
 		return d
 	}
 	if n := w.trip.inName; n != "" {
@@ -456,7 +490,7 @@ func (e *Engine) inDevice(w *walk) iface {
 	if w.p.DevType == packet.DevLoopback {
 		return iface{state: devKnown, name: "lo", info: e.ifByName["lo"]}
 	}
-	if e.env.Host == nil {
+	if e.env.Host == nil || w.trip.vlan {
 		return iface{state: devUnknown}
 	}
 	if d, ok := e.deviceByMAC(w.p, 0); ok {

@@ -1,6 +1,8 @@
 package conntrack
 
 import (
+	"bytes"
+
 	"github.com/nftc/nftc/eval/packet"
 )
 
@@ -57,6 +59,7 @@ type Tracker struct {
 	nextID  uint32
 	free    *Conn
 	expects []expectation
+	helped  map[hostPair]int // connections with a helper, by their hosts
 	bySrc   map[srcKey]*Conn
 	stats   Stats
 }
@@ -69,6 +72,40 @@ type key struct {
 type ref struct {
 	conn *Conn
 	dir  uint8
+}
+
+// hostPair names two hosts, the smaller address first.
+type hostPair struct{ a, b [16]byte }
+
+func pairOf(t *Tuple) hostPair {
+	if bytes.Compare(t.Src[:], t.Dst[:]) <= 0 {
+		return hostPair{t.Src, t.Dst}
+	}
+	return hostPair{t.Dst, t.Src}
+}
+
+// Helped tells whether a helper watches another connection between the hosts
+// of c: it may have announced c, so that c would be related.
+func (t *Tracker) Helped(c *Conn) bool {
+	if len(t.helped) == 0 {
+		return false
+	}
+	return t.helped[pairOf(&c.Orig)] > 0 || t.helped[pairOf(&c.Reply)] > 0
+}
+
+// countHelper notes a connection with a helper that comes or goes.
+func (t *Tracker) countHelper(c *Conn, d int) {
+	if c.Helper == "" {
+		return
+	}
+	if t.helped == nil {
+		t.helped = make(map[hostPair]int)
+	}
+	for _, p := range [2]hostPair{pairOf(&c.Orig), pairOf(&c.Reply)} {
+		if t.helped[p] += d; t.helped[p] <= 0 {
+			delete(t.helped, p)
+		}
+	}
 }
 
 // NewTracker returns an empty tracker.
@@ -322,6 +359,7 @@ func (t *Tracker) Confirm(c *Conn, info Info, now int64) bool {
 	t.sweep(2, now)
 	c.Timeout += now
 	c.Status |= Confirmed
+	t.countHelper(c, 1)
 	c.slot = len(t.list)
 	t.list = append(t.list, c)
 	t.table[ko] = ref{c, 0}
@@ -342,6 +380,7 @@ func (t *Tracker) remove(c *Conn) {
 			delete(t.table, k)
 		}
 	}
+	t.countHelper(c, -1)
 	last := len(t.list) - 1
 	t.list[c.slot] = t.list[last]
 	t.list[c.slot].slot = c.slot

@@ -45,7 +45,7 @@ func (c *evalCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defaults, err := c.packetFlags.defaults()
+	defaults, err := c.packetFlags.defaults(env.Host)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func expected(want string, res *eval.Result) bool {
 // each runs f on every packet of the sources in the order of the command line.
 // What stops a source is reported, the next one follows; the status of the worst
 // comes back.
-func (f *packetFlags) each(a *app, defaults *packet.Stated, run func(*packet.Packet, *eval.Result) error) error {
+func (f *packetFlags) each(a *app, defaults *defaults, run func(*packet.Packet, *eval.Result) error) error {
 	var worst error
 	var p packet.Packet
 	var res eval.Result
@@ -177,7 +177,7 @@ func (f *packetFlags) each(a *app, defaults *packet.Stated, run func(*packet.Pac
 // stopError ends all sources: the fault is not the source's.
 type stopError struct{ error }
 
-func (f *packetFlags) drain(a *app, src packet.Source, defaults *packet.Stated, p *packet.Packet, res *eval.Result, run func(*packet.Packet, *eval.Result) error) error {
+func (f *packetFlags) drain(a *app, src packet.Source, defaults *defaults, p *packet.Packet, res *eval.Result, run func(*packet.Packet, *eval.Result) error) error {
 	bar := a.progress(src)
 	defer bar.done()
 	for n := 0; ; n++ {
@@ -191,7 +191,7 @@ func (f *packetFlags) drain(a *app, src packet.Source, defaults *packet.Stated, 
 		if n%1024 == 0 {
 			bar.step()
 		}
-		apply(&p.Stated, defaults)
+		defaults.apply(p)
 		if err := run(p, res); err != nil {
 			return stopError{err}
 		}

@@ -39,8 +39,15 @@ func (f *packetFlags) inputs() []input {
 }
 
 // defaults are what packets state when they do not say otherwise.
-func (f *packetFlags) defaults() (*packet.Stated, error) {
-	st := new(packet.Stated)
+type defaults struct {
+	packet.Stated
+	// host, if any, tells packets that it sends: they have no incoming
+	// interface.
+	host *eval.Host
+}
+
+func (f *packetFlags) defaults(host *eval.Host) (*defaults, error) {
+	st := &defaults{host: host}
 	if f.Iif != "" {
 		st.Has, st.IifName = st.Has|packet.HasIifName, f.Iif
 	}
@@ -62,17 +69,27 @@ func (f *packetFlags) defaults() (*packet.Stated, error) {
 }
 
 // apply states the defaults where a packet does not say otherwise.
-func apply(st, defaults *packet.Stated) {
-	missing := defaults.Has &^ st.Has
-	if missing&packet.HasIifName != 0 && st.Has&packet.HasIif == 0 {
-		st.Has, st.IifName = st.Has|packet.HasIifName, defaults.IifName
+func (d *defaults) apply(p *packet.Packet) {
+	st := &p.Stated
+	missing := d.Has &^ st.Has
+	if missing&packet.HasIifName != 0 && st.Has&packet.HasIif == 0 && !d.sends(p) {
+		st.Has, st.IifName = st.Has|packet.HasIifName, d.IifName
 	}
 	if missing&packet.HasOifName != 0 && st.Has&packet.HasOif == 0 {
-		st.Has, st.OifName = st.Has|packet.HasOifName, defaults.OifName
+		st.Has, st.OifName = st.Has|packet.HasOifName, d.OifName
 	}
 	if st.PathLen == 0 {
-		st.Path, st.PathLen = defaults.Path, defaults.PathLen
+		st.Path, st.PathLen = d.Path, d.PathLen
 	}
+}
+
+// sends tells whether the packet comes from an address of the host.
+func (d *defaults) sends(p *packet.Packet) bool {
+	if d.host == nil || !p.HasIP() {
+		return false
+	}
+	src, _ := addresses(p)
+	return src.IsValid() && d.host.AddrType(src, "") == eval.RouteLocal
 }
 
 // stdinOnce gives standard input to the source called "-", once.
@@ -87,7 +104,7 @@ func (a *app) stdinOnce(name string) io.Reader {
 // hostFlags describe the host whose ruleset it is.
 type hostFlags struct {
 	Host     []string `name:"host" aliases:"addr,route,link" sep:"none" placeholder:"FILE" help:"Host model: the output of 'ip -j addr', 'ip -j route' or 'ip -j link'; may be repeated, also as --addr, --route and --link."`
-	HostAddr []string `name:"host-addr" placeholder:"ADDR[/LEN][@DEV]" help:"Address of the host, in place of a file; may be repeated."`
+	HostAddr []string `name:"host-addr" placeholder:"ADDR[/LEN][@DEV]" help:"Address of the host, in place of a host model: other addresses are then reached through DEV; may be repeated."`
 	Forward  bool     `name:"forward" negatable:"" default:"true" help:"Whether the host forwards packets."`
 }
 
@@ -118,6 +135,12 @@ func (f *hostFlags) env(a *app) (*eval.Env, error) {
 	host, err := eval.ParseHost(docs...)
 	if err != nil {
 		return nil, usageError{err.Error()}
+	}
+	if len(f.Host) == 0 {
+		// Addresses alone: everything else is reached through the first device.
+		dev := host.Interfaces[0].Name
+		host.AddRoute(eval.Route{Dst: netip.MustParsePrefix("0.0.0.0/0"), Type: eval.RouteUnicast, Dev: dev})
+		host.AddRoute(eval.Route{Dst: netip.MustParsePrefix("::/0"), Type: eval.RouteUnicast, Dev: dev})
 	}
 	host.Forwarding4, host.Forwarding6 = f.Forward, f.Forward
 	env.Host = host

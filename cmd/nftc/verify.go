@@ -46,7 +46,7 @@ func (c *verifyCmd) Run(a *app) error {
 	if len(c.Pcap)+len(c.Tuples) == 0 {
 		return usageError{"verify needs packets: --pcap FILE or --tuples FILE"}
 	}
-	defaults, err := c.packetFlags.defaults()
+	defaults, err := c.packetFlags.defaults(nil)
 	if err != nil {
 		return err
 	}

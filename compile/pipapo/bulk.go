@@ -17,17 +17,8 @@ func (t *Table) InsertAll(keys []byte, now int64) ([]ID, error) {
 		return k[:t.keyBytes], k[t.keyBytes:]
 	}
 
-	// The first refusal, by whatever cause: it is left to Insert.
-	good := n
-	for i := range n {
-		if t.checkKeys(pair(i)) != 0 {
-			good = i
-			break
-		}
-	}
-	good = t.firstOverlap(keys[:good*size], now)
-	good = t.firstTooMany(keys[:good*size])
-
+	// What stops the list is left to Insert.
+	good := t.Acceptable(keys, now)
 	ids := make([]ID, good)
 	for i := range ids {
 		ids[i] = t.newElement(keys[i*size : (i+1)*size : (i+1)*size])
@@ -46,6 +37,22 @@ func (t *Table) InsertAll(keys []byte, now int64) ([]ID, error) {
 	}
 	// Not reached: what stopped the list stops Insert as well.
 	return append(ids, id), nil
+}
+
+// Acceptable is the number of elements that InsertAll would insert before it stops;
+// the table does not change. keys is as for InsertAll.
+func (t *Table) Acceptable(keys []byte, now int64) int {
+	size := 2 * t.keyBytes
+	good := len(keys) / size
+	for i := range good {
+		k := keys[i*size : (i+1)*size]
+		if t.checkKeys(k[:t.keyBytes], k[t.keyBytes:]) != 0 {
+			good = i
+			break
+		}
+	}
+	good = t.firstOverlap(keys[:good*size], now)
+	return t.firstTooMany(keys[:good*size])
 }
 
 // firstOverlap is the position of the first pair of keys that clashes with an
@@ -88,6 +95,9 @@ func (t *Table) firstTooMany(keys []byte) int {
 	good := len(keys) / size
 	for i := range t.fields {
 		f := &t.fields[i]
+		if total := f.rules + t.totalRules(keys[:good*size], f); total < MaxRules && lookupFits(2*f.length, GroupBitsLargeSet, bucketLongs(total)) {
+			continue // even with the narrow groups that it gets by then
+		}
 		trial := field{rules: f.rules, groups: f.groups, groupBits: f.groupBits, high: f.high}
 		for at := range good {
 			lo, hi := t.fieldRange(keys[at*size:], f)
@@ -103,6 +113,16 @@ func (t *Table) firstTooMany(keys []byte) int {
 		}
 	}
 	return good
+}
+
+// totalRules is the number of rules of a field that the pairs of keys take.
+func (t *Table) totalRules(keys []byte, f *field) int {
+	size, n := 2*t.keyBytes, 0
+	for ; len(keys) >= size; keys = keys[size:] {
+		lo, hi := t.fieldRange(keys, f)
+		n += countRules(lo, hi, f.length*8)
+	}
+	return n
 }
 
 // fieldRange gives a field's range out of a pair of keys.

@@ -31,12 +31,7 @@ func (o *overlaps) add(n int, ends func(i int) (lo, hi value), scratch []ranked)
 		lo, hi := ends(i)
 		s = append(s, ranked{lo, int32(2 * i)}, ranked{hi, int32(2*i + 1)})
 	}
-	slices.SortFunc(s, func(a, b ranked) int {
-		if a.v.hi != b.v.hi {
-			return cmp.Compare(a.v.hi, b.v.hi)
-		}
-		return cmp.Compare(a.v.lo, b.v.lo)
-	})
+	sortRanked(s)
 	lo, hi := make([]int32, n), make([]int32, n)
 	r := int32(0)
 	for k, e := range s {
@@ -51,6 +46,50 @@ func (o *overlaps) add(n int, ends func(i int) (lo, hi value), scratch []ranked)
 	}
 	o.lo, o.hi = append(o.lo, lo), append(o.hi, hi)
 	o.ranks = append(o.ranks, int(r)+1)
+}
+
+// sortRanked sorts by value. Values of up to 64 bits go by radix: in passes of 11
+// bits from the lowest on, leaving out those in which all agree.
+func sortRanked(s []ranked) {
+	any, all := value{}, value{^uint64(0), ^uint64(0)}
+	for i := range s {
+		any.hi, any.lo = any.hi|s[i].v.hi, any.lo|s[i].v.lo
+		all.hi, all.lo = all.hi&s[i].v.hi, all.lo&s[i].v.lo
+	}
+	if len(s) < 256 || any.hi != all.hi {
+		slices.SortFunc(s, func(a, b ranked) int {
+			if a.v.hi != b.v.hi {
+				return cmp.Compare(a.v.hi, b.v.hi)
+			}
+			return cmp.Compare(a.v.lo, b.v.lo)
+		})
+		return
+	}
+	const bits = 11
+	from, to := s, make([]ranked, len(s))
+	for shift := 0; shift < 64; shift += bits {
+		if (any.lo^all.lo)>>shift&(1<<bits-1) == 0 {
+			continue
+		}
+		var at [1 << bits]int
+		for i := range from {
+			at[from[i].v.lo>>shift&(1<<bits-1)]++
+		}
+		sum := 0
+		for d, n := range at {
+			at[d] = sum
+			sum += n
+		}
+		for i := range from {
+			d := from[i].v.lo >> shift & (1<<bits - 1)
+			to[at[d]] = from[i]
+			at[d]++
+		}
+		from, to = to, from
+	}
+	if len(s) > 0 && &from[0] != &s[0] {
+		copy(s, from)
+	}
 }
 
 // density is the sum over all boxes of the number of boxes that are open at their

@@ -3,6 +3,7 @@ package set
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/nftc/nftc/compile/bytecode"
 	"github.com/nftc/nftc/compile/pipapo"
@@ -65,6 +66,10 @@ type Loader struct {
 	ranges *pipapo.Table
 	pairs  *bytesHash
 	byID   []*bytecode.Element
+	// waiting is the only message so far, known to be good but not in ranges yet, and
+	// waitingKeys its keys.
+	waiting     []*bytecode.Element
+	waitingKeys []byte
 }
 
 // NewLoader prepares an empty set; the set's own element list is not read. It
@@ -299,18 +304,28 @@ func (l *Loader) put(key []byte, ref Ref) {
 // together.
 func (l *Loader) addRanges(elems []bytecode.Element, create bool) error {
 	keys := make([]byte, 0, 2*l.klen*len(elems))
-	var at []int // positions of those in keys
+	at := make([]int, 0, len(elems)) // positions of those in keys
+	if l.pairs.used == 0 {
+		l.pairs = newBytesHash(len(elems), 2*l.klen)
+		l.elems = slices.Grow(l.elems, len(elems))
+	}
 	// insert adds what is collected.
 	insert := func() *LoadError {
 		if len(at) == 0 {
 			return nil
 		}
+		if l.ranges.Len() == 0 && l.waiting == nil && l.ranges.Acceptable(keys, 0) == len(at) {
+			for _, i := range at {
+				l.waiting = append(l.waiting, &elems[i])
+			}
+			l.active += len(at)
+			l.waitingKeys, keys, at = keys, nil, nil
+			return nil
+		}
+		l.plantRanges()
 		ids, err := l.ranges.InsertAll(keys, 0)
 		for k, id := range ids {
-			for int(id) >= len(l.byID) {
-				l.byID = append(l.byID, nil)
-			}
-			l.byID[id] = &elems[at[k]]
+			l.setByID(id, &elems[at[k]])
 		}
 		// What was not inserted is no duplicate of what comes later.
 		for k := len(ids); k < len(at); k++ {
@@ -353,8 +368,10 @@ func (l *Loader) addRanges(elems []bytecode.Element, create bool) error {
 		if end == nil {
 			end = e.Key
 		}
-		pair := append(append(make([]byte, 0, 2*l.klen), e.Key...), end...)
+		keys = append(append(keys, e.Key...), end...)
+		pair := keys[len(keys)-2*l.klen:]
 		if old := l.pairs.lookup(pair); old >= 0 {
+			keys = keys[:len(keys)-len(pair)]
 			if err := l.clash(pipapo.EEXIST, e, l.elems[old], create); err != nil {
 				if err := insert(); err != nil {
 					return err
@@ -366,7 +383,7 @@ func (l *Loader) addRanges(elems []bytecode.Element, create bool) error {
 		}
 		l.pairs.put(pair, Ref(len(l.elems)))
 		l.elems = append(l.elems, e)
-		keys, at = append(keys, pair...), append(at, i)
+		at = append(at, i)
 		if l.max != 0 && l.active+len(at) > int(l.max) {
 			if err := insert(); err != nil {
 				return err
@@ -380,10 +397,30 @@ func (l *Loader) addRanges(elems []bytecode.Element, create bool) error {
 	return nil
 }
 
+func (l *Loader) setByID(id pipapo.ID, e *bytecode.Element) {
+	for int(id) >= len(l.byID) {
+		l.byID = append(l.byID, nil)
+	}
+	l.byID[id] = e
+}
+
+// plantRanges inserts the elements that are waiting.
+func (l *Loader) plantRanges() {
+	if l.waiting == nil {
+		return
+	}
+	ids, _ := l.ranges.InsertAll(l.waitingKeys, 0)
+	for i, id := range ids {
+		l.setByID(id, l.waiting[i])
+	}
+	l.waiting, l.waitingKeys = nil, nil
+}
+
 // Delete takes the elements of a delete message. destroy makes absent ones no
 // error. It stops at the first refusal.
 func (l *Loader) Delete(elems []bytecode.Element, destroy bool) error {
 	l.plant()
+	l.plantRanges()
 	for i := range elems {
 		if err := l.delete(&elems[i]); err != nil {
 			if destroy && err.Errno == pipapo.ENOENT {
@@ -443,6 +480,7 @@ func (l *Loader) delete(e *bytecode.Element) *LoadError {
 // interval sets without concatenation it is the start or end point itself.
 func (l *Loader) Matching(e *bytecode.Element) *bytecode.Element {
 	l.plant()
+	l.plantRanges()
 	switch {
 	case e.Flags&bytecode.ElemCatchall != 0:
 		return l.catchall
@@ -473,6 +511,7 @@ func (l *Loader) Flush() {
 	case l.tree != nil:
 		l.tree.flush()
 	case l.ranges != nil:
+		l.waiting, l.waitingKeys = nil, nil
 		table, err := pipapo.New(fieldLens(l.set))
 		if err == nil {
 			l.ranges, l.pairs, l.byID = table, newBytesHash(0, 2*l.klen), nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nftc/nftc/compile/bytecode"
 	"github.com/nftc/nftc/compile/pipapo"
+	"github.com/nftc/nftc/compile/pipapo/workload"
 )
 
 func start(k ...byte) bytecode.Element { return bytecode.Element{Key: k} }
@@ -195,6 +196,20 @@ func TestLoaderTakesElementsTogether(t *testing.T) {
 }
 
 func BenchmarkLoader(b *testing.B) {
+	for _, n := range []int{1000, 100000, 1000000} {
+		s := setOf(workload.Random(n, 1))
+		b.Run(fmt.Sprintf("ranges/%d", n), func(b *testing.B) {
+			for b.Loop() {
+				l, err := NewLoader(s)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := l.Add(s.Elements, false); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 	for _, n := range []int{1000, 100000} {
 		s := &bytecode.Set{Key: fields(4), Flags: bytecode.SetInterval}
 		for i := range n {

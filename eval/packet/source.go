@@ -152,7 +152,8 @@ func NewSource(name string, r io.Reader, kind Kind) (Source, error) {
 		return newPcap(in)
 	}
 	text, _ := in.win.need(512)
-	if i := bytes.IndexFunc(text, func(c rune) bool { return c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f' }); i >= 0 || kind == KindCapture {
+	i := bytes.IndexFunc(text, func(c rune) bool { return c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f' })
+	if i >= 0 || kind == KindCapture {
 		return nil, in.fail(0, fmt.Sprintf("found %s, expected %s", quoteBytes(head), expected(kind)), nil)
 	}
 	first := strings.TrimLeft(strings.TrimPrefix(string(text), "\ufeff"), " \t\r\n")
@@ -176,7 +177,27 @@ func expected(kind Kind) string {
 	return "a pcap or pcapng capture, or packets in text"
 }
 
+// otherMagic names files that are neither captures nor text.
+var otherMagic = []struct{ magic, what string }{
+	{"\x28\xb5\x2f\xfd", "zstd compressed data"}, {"\xfd7zX", "xz compressed data"}, {"BZh", "bzip2 compressed data"},
+	{"\x04\x22\x4d\x18", "lz4 compressed data"}, {"PK\x03\x04", "a zip archive"}, {"snoo", "a snoop capture"},
+	{"\x7fELF", "a program"},
+}
+
+// knownFile names what begins with b; "" for other bytes.
+func knownFile(b []byte) string {
+	for _, m := range otherMagic {
+		if bytes.HasPrefix(b, []byte(m.magic)) {
+			return m.what
+		}
+	}
+	return ""
+}
+
 func quoteBytes(b []byte) string {
+	if k := knownFile(b); k != "" {
+		return k
+	}
 	return fmt.Sprintf("bytes % x (%q)", b, b)
 }
 

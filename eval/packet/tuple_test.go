@@ -190,7 +190,8 @@ func TestTextSourceErrors(t *testing.T) {
 			"f.csv:3:15: \"nonsense\" is no IPv4 or IPv6 address\nf.csv:4:1: no protocol and no frame=: expected PROTO SOURCE > DESTINATION"},
 		{"f.jsonl", `{"proto":"tcp","src":"1.2.3.4:1","dst":"5.6.7.8:2"}` + "\n" + `{"proto":"tcp"` + "\n" + `{"proto":"tcp","src":"1.2.3.4:1","dst":"5.6.7.8:2","tttl":3}`, 1,
 			"f.jsonl:2:15: the JSON object is not closed\nf.jsonl:3:52: unknown key \"tttl\"; did you mean \"ttl\""},
-		{"f.bin", "\x7fELF\x02\x01", 0, `f.bin: offset 0: found bytes 7f 45 4c 46 ("\x7fELF"), expected a pcap or pcapng capture, or packets in text`},
+		{"f.bin", "\x7f\x02\x01\x01", 0, `f.bin: offset 0: found bytes 7f 02 01 01 ("\x7f\x02\x01\x01"), expected a pcap or pcapng capture, or packets in text`},
+		{"f.xz", "\xfd7zXZ\x00", 0, `f.xz: offset 0: found xz compressed data, expected a pcap or pcapng capture, or packets in text`},
 		{"f.pcap", "", 0, "f.pcap: offset 0: the file is empty"},
 	}
 	for _, tt := range tests {

@@ -255,6 +255,7 @@ func (c *ruleCtx) buildOption(e *parser.Option) Expr {
 		return c.unknownWord("unknown-field", e.Field, "field of "+e.Proto.Text+" option "+kind, p.FieldNames())
 	}
 	x := newExthdr(p, f, e.Span)
+	x.Present = p.Op == bytecode.ExthdrIPv4 && f.Offset == 0
 	if f.Offset >= 16 {
 		x.Offset += shift
 	}

@@ -267,7 +267,15 @@ func (c *ruleCtx) symbol(e *parser.Symbol) Expr {
 	if c.ectx.typ == nil {
 		return c.fail("unknown-type", e.Span, "No symbol type information")
 	}
-	k, err := c.ectx.typ.parseConst(&c.opt, e.Text)
+	text := e.Text
+	if e.Number && !e.Quoted {
+		// Numbers reach datatypes in decimal, also those for which that is
+		// something else.
+		if n, isNum, ok := parseUintC(text); isNum && ok {
+			text = uitoa(n)
+		}
+	}
+	k, err := c.ectx.typ.parseConst(&c.opt, text)
 	if err != nil {
 		d := diag.Diagnostic{Code: "bad-value", Span: e.Span, Message: err.Error()}
 		d.Suggest = c.suggestValue(e.Text)
@@ -367,6 +375,13 @@ func (c *ruleCtx) prefix(e *parser.Prefix) Expr {
 		v.Bytes = v.Bytes[:min(len(v.Bytes), int(n+7)/8)]
 		v.Wildcard = true
 		return v
+	}
+	if c.ectx.max > 0 {
+		// The mask is a value too, and must lie in the valid range.
+		mask := Value{Attr: v.Attr, Bytes: maskBytes(maskNumber(v.Bits, 0, v.Bits), v.Bits, int(n))}
+		if c.integer(&mask) == nil {
+			return nil
+		}
 	}
 	v.Bytes = maskBytes(v.Bytes, v.Bits, int(n))
 	p.X = v

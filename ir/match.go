@@ -297,7 +297,9 @@ func (c *ruleCtx) finishMatch(s *parser.Match, op MatchOp, x, y Expr) *Match {
 			m.X = c.convertOrder(x, OrderBig)
 			setOrder(y, OrderBig)
 		case *Prefix:
-			setOrder(y, xa.Order)
+			// The prefix keeps the order in which it was evaluated, which
+			// decides whether whole bytes are compared without a mask.
+			y.X.Order = xa.Order
 		case *Value:
 			m.Y = c.convertOrder(y, xa.Order)
 		case *SetRef:

@@ -17,8 +17,8 @@ import (
 
 // The floors of what must agree with nft 1.1.7, in per cent.
 const (
-	floorRulesAccept   = 90.0
-	floorRulesBytecode = 75.0
+	floorRulesAccept   = 99.0
+	floorRulesBytecode = 99.0
 )
 
 // result is what became of a ruleset: its debug text, or the first error.

@@ -57,7 +57,12 @@ func (g *gen) verdictStmt(s *ir.VerdictStmt) {
 		}
 		g.emit(s, &bytecode.Immediate{Dst: bytecode.RegVerdict, Verdict: v})
 	case *ir.Map:
-		g.expr(s, x.Key, 0)
+		// Operands of a concatenated key lie a second time its length behind it.
+		g.low = 2 * operandSlots(x.Key)
+		if _, concat := x.Key.(*ir.Concat); !concat {
+			g.low = operandSlots(x.Key)
+		}
+		g.load(s, x.Key, 0)
 		g.emit(s, &bytecode.Lookup{
 			Src: bytecode.SlotRegister(0), Set: x.Set.Name, SetID: x.Set.ID, HasDst: true, Dst: bytecode.RegVerdict,
 		})

@@ -242,6 +242,17 @@ func (c *ruleCtx) payloadInPlace(in *Binary, p *Payload, offset, bits, shift int
 		return
 	}
 	p.Offset, p.Bits, p.Raw = offset, bits, true
+	if in.Op == OpLshift || in.Op == OpRshift {
+		// nft takes the distance for a value to be written and moves it, too.
+		word := map[BinaryOp]string{OpLshift: "Left", OpRshift: "Right"}[in.Op]
+		if n := bytesUint(v.Bytes) << shift; n >= uint64(bits) {
+			c.fail("bad-shift", v.Span, "%s shift of %d bits is undefined for type of %d bits width", word, n, bits)
+			in.Y = nil
+		} else {
+			in.Y = &Value{Attr: v.Attr, Bytes: uintBytes(n, 4)}
+		}
+		return
+	}
 	n := foldBytes(OpLshift, v.Bytes, uintBytes(uint64(shift), 4), bits)
 	if in.Op == OpAnd {
 		n = foldBytes(OpOr, n, keep, bits)

@@ -350,6 +350,9 @@ func (ev *elemEval) field(e parser.Expr, f SetField, buf, toBuf []byte) (to []by
 					ev.diags.Errorf("empty-range", e.Pos(), "Range negative size")
 					return nil, false, false
 				}
+				if bytes.Equal(buf, to) {
+					return nil, false, true
+				}
 				return to, true, true
 			}
 		}

@@ -372,8 +372,16 @@ func (c *ruleCtx) prefix(e *parser.Prefix) Expr {
 	p := &Prefix{Attr: *a, Len: int(n)}
 	p.Span = e.Span
 	if a.Type.IsString() {
-		v.Bytes = v.Bytes[:min(len(v.Bytes), int(n+7)/8)]
-		v.Wildcard = true
+		if v.Wildcard {
+			return c.fail("bad-prefix", v.Span, "Binary operation (&) is undefined for prefix expressions")
+		}
+		b := make([]byte, int(n+7)/8)
+		copy(b, v.Bytes)
+		if n%8 != 0 {
+			// Strings count as numbers whose first byte is the least.
+			b[len(b)-1] &= 1<<(n%8) - 1
+		}
+		v.Bytes, v.Wildcard = b, true
 		return v
 	}
 	if c.ectx.max > 0 {

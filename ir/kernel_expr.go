@@ -52,6 +52,9 @@ func (c *ruleCtx) kernelExprs(s Stmt) {
 		check(s.X)
 	case *Assign:
 		check(s.Value)
+		if have := valueBits(s.Value); have > 0 && paddedBits(s.Target.Common().Bits) > paddedBits(have) {
+			refuse(s.Target, noData, "the value is shorter than what it is written to")
+		}
 		switch t := s.Target.(type) {
 		case *Meta:
 			if k := &metaKeys[t.Key]; !k.set || t.Key == bytecode.MetaBriBroute && c.family() != bytecode.FamilyBridge {
@@ -86,6 +89,17 @@ func (c *ruleCtx) kernelExprs(s Stmt) {
 	case *SetUpdate:
 		check(s.Key, s.Data)
 	}
+}
+
+// valueBits is the length of what an expression leaves in its register.
+func valueBits(e Expr) int {
+	if m, ok := e.(*Map); ok {
+		if len(m.Set.DataFields) == 1 {
+			return m.Set.DataFields[0].Bits
+		}
+		return 0
+	}
+	return e.Common().Bits
 }
 
 func ctRow(k bytecode.CTKey) *ctKey {

@@ -136,6 +136,16 @@ func flatElems(c *ruleCtx, lit *parser.SetLit) []*parser.Elem {
 func (c *ruleCtx) anonSetCtx(lit *parser.SetLit, key want, data *want) *Set {
 	save, inSet, bits := c.ectx, c.inSet, c.stmtBits
 	c.inSet = true
+	if save.max > 0 && data == nil {
+		for _, el := range flatElems(c, lit) {
+			if s, ok := el.Key.(*parser.Symbol); ok {
+				c.ectx = save
+				if c.eval(s) == nil {
+					return nil
+				}
+			}
+		}
+	}
 	set := c.anonSet(lit, key, data)
 	c.ectx, c.inSet, c.stmtBits = save, inSet, bits
 	return set

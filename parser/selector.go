@@ -138,7 +138,7 @@ func (p *parser) selector(s side) Expr {
 	}
 	switch w {
 	case "rt":
-		return p.route(start)
+		return p.route(start, s)
 	case "hbh", "rt0", "rt2", "srh", "frag", "dst", "mh":
 		if s == sideSet {
 			return nil
@@ -478,10 +478,10 @@ func (p *parser) extHeader(start int) Expr {
 }
 
 // route parses `rt KEY`, `rt ip nexthop` and the routing header's fields.
-func (p *parser) route(start int) Expr {
+func (p *parser) route(start int, s side) Expr {
 	kw := p.take()
 	w := p.word()
-	if oneIn(w, extHeaderFields["rt"]) {
+	if s != sideSet && oneIn(w, extHeaderFields["rt"]) {
 		x := &Exthdr{Header: kw, Field: p.take()}
 		x.Node = p.node(start)
 		return x

@@ -1,6 +1,8 @@
 package ir
 
 import (
+	"strings"
+
 	"github.com/nftc/nftc/compile/bytecode"
 	"github.com/nftc/nftc/internal/diag"
 	"github.com/nftc/nftc/parser"
@@ -142,7 +144,7 @@ func (r *resolver) chainHook(ch *Chain, h *parser.HookSpec) {
 	}
 	ch.Base.Hook = hk
 	if h.Priority != nil {
-		ch.PrioritySpan = h.Priority.Pos()
+		ch.PrioritySpan = r.withKeyword(h.Priority.Pos(), h.Span, "priority")
 		v, ok := r.priority(h.Priority, f, hk)
 		if !ok {
 			r.badPriority(h.Priority, ch.PrioritySpan, f, hk, " in this context.")
@@ -150,6 +152,15 @@ func (r *resolver) chainHook(ch *Chain, h *parser.HookSpec) {
 		}
 		ch.Base.Priority = v
 	}
+}
+
+// withKeyword widens a span to the left, to the keyword in front of it.
+func (r *resolver) withKeyword(sp, within diag.Span, word string) diag.Span {
+	text := r.files.Text(diag.Span{Start: within.Start, End: sp.Start})
+	if i := strings.LastIndex(text, word); i >= 0 {
+		sp.Start = within.Start + diag.Pos(i)
+	}
+	return sp
 }
 
 func (r *resolver) chainPolicy(ch *Chain, p *parser.PolicySpec) {

@@ -421,7 +421,7 @@ func (r *resolver) ruleByIndex(w where, ch *Chain, n *parser.Number) *Rule {
 	}
 	list := tc.rules[ch]
 	if n.Value >= uint64(len(list)) {
-		r.diags.Errorf("unknown-rule", n.Span, "Could not process rule: No such file or directory")
+		r.diags.Errorf("unknown-rule", r.withKeyword(n.Span, w.cmd.Span, "index"), "Could not process rule: No such file or directory")
 		return nil
 	}
 	return list[n.Value]
@@ -521,9 +521,14 @@ func (r *resolver) flush(w where) {
 		if c.Family.Text != "" {
 			s.OnlyFamily = true
 		}
-		for k := range r.cache {
+		// nft's cache keeps what the file defined before (cmd_evaluate_flush);
+		// sets may be defined again.
+		for k, tc := range r.cache {
 			if !s.OnlyFamily || k.family == w.family {
-				delete(r.cache, k)
+				for _, set := range tc.sets {
+					set.stale = true
+				}
+				clear(tc.rules)
 			}
 		}
 	case "table":

@@ -50,6 +50,9 @@ type kernelTable struct {
 	objects    map[objectKey]*Object
 	flowtables map[string]*Flowtable
 	state      map[*Set]*kernelSet
+	// failed are the names of sets whose definition was refused:
+	// what refers to them is not reported again.
+	failed     map[string]bool
 	nextHandle uint64 // nf_tables_alloc_handle counts per table
 }
 
@@ -227,7 +230,7 @@ func (k *kernel) newTable(s *Step) {
 	t.Handle = k.tableHandle
 	kt := &kernelTable{
 		t: t, chains: make(map[string]*Chain), anon: make(map[uint32]*Chain), sets: make(map[string]*Set),
-		objects: make(map[objectKey]*Object), flowtables: make(map[string]*Flowtable), state: make(map[*Set]*kernelSet),
+		failed: make(map[string]bool), objects: make(map[objectKey]*Object), flowtables: make(map[string]*Flowtable), state: make(map[*Set]*kernelSet),
 	}
 	k.tables[key] = kt
 	k.order = append(k.order, kt)

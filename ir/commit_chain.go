@@ -321,7 +321,7 @@ func (k *kernel) refsOK(kt *kernelTable, s *Step) bool {
 				if !sp.Valid() {
 					sp = st.Span
 				}
-				k.kernelError(sp, errNoEntry)
+				k.noObject(kt, st.Type, n.Name, sp)
 				return false
 			}
 		case *Simple:
@@ -332,6 +332,19 @@ func (k *kernel) refsOK(kt *kernelTable, s *Step) bool {
 		}
 	}
 	return true
+}
+
+// noObject reports a reference to an object that is not there.
+func (k *kernel) noObject(kt *kernelTable, typ bytecode.ObjectType, name string, sp diag.Span) {
+	var near []string
+	for key := range kt.objects {
+		if key.typ == typ {
+			near = append(near, key.name)
+		}
+	}
+	k.diags.Add(diag.Diagnostic{Code: "unknown-object", Span: sp,
+		Message: "Could not process rule: " + errNoEntry + " (there is no " + typ.String() + " " + name + " in table " + kt.t.Name + ")",
+		Suggest: diag.Nearest(name, near)})
 }
 
 // jumpTarget checks the target of a jump or goto: it must be there and not be

@@ -72,6 +72,7 @@ func (k *kernel) newSet(kt *kernelTable, s *Step) {
 		return
 	}
 	if !k.nameOK(set.Name, s.NameSpan) || !k.setOK(set, s) {
+		kt.failed[set.Name] = true
 		return
 	}
 	set.Handle = kt.handle()
@@ -178,7 +179,9 @@ func (k *kernel) newElements(kt *kernelTable, s *Step) {
 	set := s.Set
 	if set.Flags&bytecode.SetAnonymous == 0 {
 		if set = kt.sets[s.Set.Name]; set == nil {
-			k.kernelError(s.NameSpan, errNoEntry)
+			if !kt.failed[s.Set.Name] {
+				k.kernelError(s.NameSpan, errNoEntry)
+			}
 			return
 		}
 	}

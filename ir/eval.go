@@ -572,5 +572,6 @@ func (c *ruleCtx) verdict(e *parser.Verdict) Expr {
 		return c.fail("bad-value", s.Span, "chain name too long (%d, max %d)", len(s.Text), maxName)
 	}
 	v.ChainName = s.Text
+	v.ChainSpan = e.Chain.Pos()
 	return v
 }

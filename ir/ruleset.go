@@ -147,6 +147,8 @@ type Set struct {
 	hasInit bool
 	// declared tells that init began with the elements of the declaration.
 	declared bool
+	// stale marks a set of before a flush of the ruleset.
+	stale bool
 	// broken marks a set whose elements had errors.
 	broken bool
 	// stepAt is the index of the step that sends init, plus one.

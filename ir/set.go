@@ -46,6 +46,9 @@ func (r *resolver) addSet(w where, c *parser.Command) {
 	} else if existing.Flags&bytecode.SetEval != 0 && existing.Flags&^bytecode.SetEval == set.Flags&^bytecode.SetEval {
 		set.Flags |= bytecode.SetEval
 	}
+	if existing != nil && existing.stale {
+		tc.sets[set.Name] = set
+	}
 	if !r.finishSet(set, existing) {
 		set.broken = true
 		return

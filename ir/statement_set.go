@@ -290,31 +290,9 @@ func (c *ruleCtx) objRefTo(sp diag.Span, typ bytecode.ObjectType, e parser.Expr)
 	if !ok {
 		return
 	}
-	if c.objectNamed(e.Pos(), typ, name) {
-		x := &ObjectName{Attr: Attr{Span: e.Pos(), Type: TypeString}, ObjType: typ, Name: name}
-		c.emit(&ObjRef{StmtSpan: StmtSpan{sp}, Type: typ, X: x})
-	}
-}
-
-// objectNamed reports an object that does not exist in the table.
-func (c *ruleCtx) objectNamed(at diag.Span, typ bytecode.ObjectType, name string) bool {
-	tc := c.tableCache()
-	if tc == nil || tc.objects[objectKey{typ, name}] != nil {
-		return true
-	}
-	var near []string
-	for k := range tc.objects {
-		if k.typ == typ {
-			near = append(near, k.name)
-		}
-	}
-	c.diags.Add(diag.Diagnostic{
-		Code: "unknown-object", Span: at,
-		Message: "Could not process rule: No such file or directory (there is no " + typ.String() + " " + name +
-			" in table " + c.table.Name + ")",
-		Suggest: diag.Nearest(name, near),
-	})
-	return false
+	// Whether the object is there is the kernel's question (kernel.refsOK).
+	x := &ObjectName{Attr: Attr{Span: e.Pos(), Type: TypeString}, ObjType: typ, Name: name}
+	c.emit(&ObjRef{StmtSpan: StmtSpan{sp}, Type: typ, X: x})
 }
 
 // objRefMap resolves `key map { … : "object" }`.

@@ -74,7 +74,9 @@ type Engine struct {
 
 	ct     *conntrack.Tracker
 	defrag *conntrack.Defrag
-	stated conntrack.Conn
+	// localDefrag is that of ip_local_deliver; nil until a fragment comes.
+	localDefrag *conntrack.Defrag
+	stated      conntrack.Conn
 
 	ifByName  map[string]*Interface
 	ifByIndex map[uint32]*Interface

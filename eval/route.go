@@ -144,7 +144,6 @@ func (e *Engine) advanceBridge(w *walk) bool {
 // routeIn is the routing decision after prerouting: ip_route_input_noref,
 // ip6_route_input.
 func (e *Engine) routeIn(w *walk) bool {
-	t := &w.trip
 	if r := w.p.StackRoute(); r != packet.StackNone {
 		return w.stackDrop(StackReason(r))
 	}
@@ -159,15 +158,13 @@ func (e *Engine) routeIn(w *walk) bool {
 		if w.res != nil {
 			w.res.Assumed |= AssumedLocal
 		}
-		t.add(t.layer, bytecode.HookInput)
-		return true
+		return e.deliver(w)
 	}
 	if typ, ok := specialAddr(dst); ok && typ != RouteUnicast {
 		if typ == RouteMulticast && !h.member(dst) {
 			return w.stackDrop(StackNotMember)
 		}
-		t.add(t.layer, bytecode.HookInput)
-		return true
+		return e.deliver(w)
 	}
 	r, ok := h.Lookup(dst)
 	// A link-local destination needs a route by the device at which the packet
@@ -177,12 +174,25 @@ func (e *Engine) routeIn(w *walk) bool {
 	}
 	switch r.Type {
 	case RouteLocal, RouteBroadcast, RouteAnycast, RouteMulticast:
-		t.add(t.layer, bytecode.HookInput)
-		return true
+		return e.deliver(w)
 	case RouteUnicast:
 		return e.forward(w, r)
 	}
 	return w.stackDrop(StackProhibited)
+}
+
+// deliver takes the packet to the input hook. IPv4 fragments are put together
+// before it (ip_local_deliver), IPv6 ones behind it.
+func (e *Engine) deliver(w *walk) bool {
+	t := &w.trip
+	if t.layer == layerIPv4 {
+		if e.reassemble(w, &e.localDefrag, fragLocal) != codeContinue {
+			w.end.verdict = Stolen
+			return false
+		}
+	}
+	t.add(t.layer, bytecode.HookInput)
+	return true
 }
 
 // forward is ip_forward and ip6_forward up to their hook. r is nil when the

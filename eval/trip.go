@@ -367,7 +367,20 @@ func (e *Engine) defragment(w *walk) int32 {
 	if w.ctNone && w.ctInfo == conntrack.Untracked {
 		return codeContinue // ipv4_conntrack_defrag: notrack before -400
 	}
+	return e.reassemble(w, &e.defrag, uint8(w.trip.hook))
+}
+
+// fragLocal keeps the queues of local delivery apart from those of connection
+// tracking (IP_DEFRAG_LOCAL_DELIVER).
+const fragLocal = 0xff
+
+// reassemble gives a fragment to a reassembly and takes the whole datagram when
+// it is the last. Queues are made when the first fragment comes.
+func (e *Engine) reassemble(w *walk, queues **conntrack.Defrag, user uint8) int32 {
 	e.enter(w, packet.ViewInet)
+	if w.p.Info.FragOff == 0 && !w.p.MoreFragments() && *queues == nil {
+		return codeContinue
+	}
 	if w.dry {
 		if w.p.Info.FragOff != 0 {
 			w.end.by = ByDefrag
@@ -375,7 +388,10 @@ func (e *Engine) defragment(w *walk) int32 {
 		}
 		return codeContinue
 	}
-	switch e.defrag.In(w.p, w.ctZone.ID, uint8(w.trip.hook), e.now) {
+	if *queues == nil {
+		*queues = conntrack.NewTracker(e.env.Conntrack).NewDefrag()
+	}
+	switch (*queues).In(w.p, w.ctZone.ID, user, e.now) {
 	case conntrack.FragHeld:
 		w.end.by = ByDefrag
 		return codeStolen
@@ -445,6 +461,9 @@ func (e *Engine) setDevices(w *walk) {
 	switch t.hook {
 	case bytecode.HookIngress, bytecode.HookPrerouting, bytecode.HookInput:
 		w.in, w.out = e.inDevice(w), none
+		if t.at == 0 {
+			w.stationType()
+		}
 	case bytecode.HookForward:
 		w.in, w.out = e.inDevice(w), e.outDevice(w)
 	case bytecode.HookOutput, bytecode.HookEgress:
@@ -475,6 +494,18 @@ func (e *Engine) device(name string, hasName bool, index uint32, hasIndex bool) 
 
 // inDevice is the device that the packet came in by: as stated, or the only
 // one it can be.
+// stationType is the part of eth_type_trans that needs the device's own
+// address: a unicast frame to another one is PACKET_OTHERHOST.
+func (w *walk) stationType() {
+	p, d := w.p, w.in.info
+	if d == nil || !d.HasMAC || w.pktType != packet.PktHost || p.Stated.Has&packet.HasPktType != 0 || p.LL < 0 || p.LL+6 > len(p.Data) {
+		return
+	}
+	if to := [6]byte(p.Data[p.LL : p.LL+6]); to[0]&1 == 0 && to != d.MAC {
+		w.pktType = packet.PktOther
+	}
+}
+
 func (e *Engine) inDevice(w *walk) iface {
 	s := &w.p.Stated
 	if w.trip.bridged && w.trip.layer != layerBridge && w.trip.layer != layerNetdev && s.Has&packet.HasIbrName != 0 && !w.trip.stated {

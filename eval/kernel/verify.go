@@ -72,7 +72,9 @@ func NewVerifier(s *Session, cfg Config, rs *bytecode.Ruleset) (*Verifier, error
 	cfg = cfg.withDefaults()
 	h := &eval.Host{Forwarding4: true, Forwarding6: true}
 	for _, i := range s.Interfaces() {
-		x := eval.Interface{Name: i.Name, Index: i.Index, Type: packet.DevEther, HasType: true, HasGroup: true, MTU: i.MTU, MAC: i.MAC, HasMAC: true}
+		x := eval.Interface{Name: i.Name, Index: i.Index, Type: packet.DevEther, HasType: true, HasGroup: true, MTU: i.MTU, MAC: i.MAC,
+			// Elsewhere a device takes the address that a frame is sent to.
+			HasMAC: cfg.Trip == TripBridge}
 		switch {
 		case i.Loopback:
 			x.Type = 772 // ARPHRD_LOOPBACK

@@ -257,3 +257,13 @@ func dccpHeaderLen(h []byte) int {
 	}
 	return n
 }
+
+// MoreFragments tells whether the packet is an IPv4 fragment that others follow
+// (IP_MF).
+func (p *Packet) MoreFragments() bool {
+	if p.NFProto != NFProtoIPv4 {
+		return false
+	}
+	h, a := p.at(p.NH, 8)
+	return a == None && h[6]&0x20 != 0
+}

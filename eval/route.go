@@ -158,13 +158,13 @@ func (e *Engine) routeIn(w *walk) bool {
 		if w.res != nil {
 			w.res.Assumed |= AssumedLocal
 		}
-		return e.deliver(w)
+		return e.toInput(w)
 	}
 	if typ, ok := specialAddr(dst); ok && typ != RouteUnicast {
 		if typ == RouteMulticast && !h.member(dst) {
 			return w.stackDrop(StackNotMember)
 		}
-		return e.deliver(w)
+		return e.toInput(w)
 	}
 	r, ok := h.Lookup(dst)
 	// A link-local destination needs a route by the device at which the packet
@@ -174,16 +174,16 @@ func (e *Engine) routeIn(w *walk) bool {
 	}
 	switch r.Type {
 	case RouteLocal, RouteBroadcast, RouteAnycast, RouteMulticast:
-		return e.deliver(w)
+		return e.toInput(w)
 	case RouteUnicast:
 		return e.forward(w, r)
 	}
 	return w.stackDrop(StackProhibited)
 }
 
-// deliver takes the packet to the input hook. IPv4 fragments are put together
+// toInput takes the packet to the input hook. IPv4 fragments are put together
 // before it (ip_local_deliver), IPv6 ones behind it.
-func (e *Engine) deliver(w *walk) bool {
+func (e *Engine) toInput(w *walk) bool {
 	t := &w.trip
 	if t.layer == layerIPv4 {
 		if e.reassemble(w, &e.localDefrag, fragLocal) != codeContinue {

@@ -492,8 +492,6 @@ func (e *Engine) device(name string, hasName bool, index uint32, hasIndex bool) 
 	return iface{}, false
 }
 
-// inDevice is the device that the packet came in by: as stated, or the only
-// one it can be.
 // stationType is the part of eth_type_trans that needs the device's own
 // address: a unicast frame to another one is PACKET_OTHERHOST.
 func (w *walk) stationType() {
@@ -506,6 +504,8 @@ func (w *walk) stationType() {
 	}
 }
 
+// inDevice is the device that the packet came in by: as stated, or the only
+// one it can be.
 func (e *Engine) inDevice(w *walk) iface {
 	s := &w.p.Stated
 	if w.trip.bridged && w.trip.layer != layerBridge && w.trip.layer != layerNetdev && s.Has&packet.HasIbrName != 0 && !w.trip.stated {

@@ -195,7 +195,7 @@ func (p *Packet) stackIPv6() StackReason {
 		return StackShortHeader
 	}
 	src, dst := h[8:24], h[24:40]
-	fromWire := p.DevType != DevLoopback
+	fromWire := p.fromWire()
 	switch {
 	case h[0]>>4 != 6:
 		return StackVersion
@@ -218,6 +218,15 @@ func (p *Packet) stackIPv6() StackReason {
 
 // maxHopOpts is the default of net.ipv6.max_hbh_opts_number.
 const maxHopOpts = 8
+
+// fromWire reports whether the packet came in by a device other than loopback.
+// A capture on Linux's lo has Ethernet headers with addresses of all zeros.
+func (p *Packet) fromWire() bool {
+	if p.LL >= 0 && p.LLLen != 0 && isZero(p.Data[p.LL:p.LL+12]) {
+		return false
+	}
+	return p.DevType != DevLoopback
+}
 
 // hopOptsOK is ipv6_parse_hopopts with ip6_parse_tlv: padding of more than 7
 // bytes or with non-zero bytes, more than 8 options, options that run over, and
@@ -306,7 +315,7 @@ func (p *Packet) StackRoute() StackReason {
 	}
 	src, dst := be32(h[12:]), be32(h[16:])
 	group := dst>>28 == 0xe
-	fromWire := p.DevType != DevLoopback
+	fromWire := p.fromWire()
 	switch {
 	case src>>28 == 0xe || src == 0xffffffff:
 		return StackMartianSource

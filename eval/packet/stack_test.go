@@ -27,6 +27,8 @@ func TestStackReasons(t *testing.T) {
 		{"source 0.1.2.3", "tcp 0.1.2.3:9 > 10.0.0.1:22 link=RAW", StackNone, StackNone, true},
 		{"source 127.0.0.2", "tcp 127.0.0.2:9 > 10.0.0.1:22 link=RAW", StackNone, StackLoopbackWire, true},
 		{"destination 127.0.0.2", "tcp 10.0.0.9:9 > 127.0.0.2:22 link=RAW", StackNone, StackLoopbackWire, true},
+		{"loopback device", "tcp 127.0.0.1:9 > 127.0.0.1:22 smac=00:00:00:00:00:00 dmac=00:00:00:00:00:00", StackNone, StackNone, true},
+		{"loopback device, ipv6", "tcp [::1]:9 > [::1]:22 smac=00:00:00:00:00:00 dmac=00:00:00:00:00:00", StackNone, StackNone, true},
 		{"source multicast", "tcp 224.0.0.1:9 > 10.0.0.1:22 link=RAW", StackNone, StackMartianSource, true},
 		{"source 240/4", "tcp 240.0.0.1:9 > 10.0.0.1:22 link=RAW", StackNone, StackNone, true},
 		{"limited broadcast", "tcp 10.0.0.9:9 > 255.255.255.255:22 link=RAW", StackNone, StackNone, true},

@@ -35,7 +35,9 @@ type resolver struct {
 	cache map[tableKey]*tableCache
 	// at is the command being evaluated: where steps of anonymous sets and
 	// chains go.
-	at       where
+	at where
+	// refused is what the kernel will say of rules when they are sent.
+	refused  []diag.Diagnostic
 	setCount uint32
 	chainID  uint32
 	ruleRefs uint32
@@ -60,6 +62,9 @@ func Resolve(f *parser.File, opt Options) (*Ruleset, []diag.Diagnostic) {
 	maps.Copy(r.out.Interfaces, r.opt.Interfaces)
 	if r.diags.HasErrors() {
 		return r.out, r.diags.All
+	}
+	for _, d := range r.refused {
+		r.diags.Add(d)
 	}
 	r.commit()
 	return r.out, r.diags.All

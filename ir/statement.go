@@ -76,10 +76,13 @@ func isWordByte(b byte) bool {
 	return b == '-' || b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 }
 
-// kernelRefuses reports what the kernel answers with an error number when the
-// rule is loaded. reason says what it objects to.
+// kernelRefuses notes what the kernel answers with an error number when the
+// rule is loaded; reason says what it objects to. It is reported when everything
+// else is right: until then nothing reaches the kernel.
 func (c *ruleCtx) kernelRefuses(sp diag.Span, errno, reason string) {
-	c.diags.Errorf("kernel-refuses", sp, "Could not process rule: %s (%s)", errno, reason)
+	c.refused = append(c.refused, diag.Diagnostic{
+		Code: "kernel-refuses", Span: sp, Message: "Could not process rule: " + errno + " (" + reason + ")",
+	})
 }
 
 // byteUnits are the units of quotas and byte limits.
@@ -110,7 +113,6 @@ func (c *ruleCtx) stateful(s parser.Stmt) bytecode.Instr {
 		if q.Bytes>>63 != 0 || q.Consumed>>63 != 0 {
 			// nft_quota_do_init: both must fit into a signed 64-bit integer.
 			c.kernelRefuses(c.keyword(s.Span, 1), "Value too large for defined data type", "quota exceeds 2^63-1 bytes")
-			return nil
 		}
 		return q
 	case *parser.Limit:
@@ -163,7 +165,6 @@ func (c *ruleCtx) limit(s *parser.Limit) bytecode.Instr {
 	}
 	if msg, errno := limitRefused(l); msg != "" {
 		c.kernelRefuses(c.keyword(s.Span, 2), errno, msg)
-		return nil
 	}
 	return l
 }
@@ -229,22 +230,11 @@ func (c *ruleCtx) synproxy(s *parser.Synproxy) {
 }
 
 func (c *ruleCtx) flowAdd(s *parser.FlowAdd) {
-	name := s.Flowtable
-	if tc := c.tableCache(); tc != nil {
-		if tc.flowtables[name.Text] == nil {
-			var names []string
-			for n := range tc.flowtables {
-				names = append(names, n)
-			}
-			c.diags.Add(diag.Diagnostic{
-				Code: "unknown-flowtable", Span: name.Span,
-				Message: "No such file or directory: there is no flowtable " + name.Text + " in table " + c.table.Name,
-				Suggest: diag.Nearest(name.Text, names),
-			})
-			return
-		}
+	name, ok := c.word(s.Flowtable)
+	if !ok {
+		return
 	}
-	c.emit(&Simple{StmtSpan: StmtSpan{s.Span}, Instr: &bytecode.FlowOffload{Flowtable: name.Text}})
+	c.emit(&Simple{StmtSpan: StmtSpan{s.Span}, Instr: &bytecode.FlowOffload{Flowtable: name}})
 }
 
 // reset resolves `reset tcp option X`.

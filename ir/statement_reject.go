@@ -120,7 +120,7 @@ func (c *ruleCtx) rejectCode(s *parser.Reject) (code uint8, at diag.Span, ok boo
 	case n == 255:
 		// nft keeps -1 for "no code"; nft_reject_init misses the attribute.
 		c.kernelRefuses(c.keyword(s.Span, 1), "Invalid argument", "255 is no code")
-		return 0, at, false
+		return 0, at, true
 	}
 	return uint8(n), at, true
 }

@@ -67,9 +67,7 @@ func (c *ruleCtx) setUpdate(s *parser.SetUpdate) {
 		// updates from the packet path.
 		set.Flags |= bytecode.SetEval
 	}
-	if !c.dynsetAllowed(s, u) {
-		return
-	}
+	c.dynsetRefused(s, u)
 	c.emit(u)
 }
 
@@ -114,9 +112,9 @@ func (c *ruleCtx) updateOpts(o *parser.ElemOpts) (*ElementOpts, bool) {
 	return out, true
 }
 
-// dynsetAllowed tells whether the kernel takes a set statement, as far as it
+// dynsetRefused notes why the kernel does not take a set statement, as far as it
 // depends on the statement (nft_dynset_init).
-func (c *ruleCtx) dynsetAllowed(s *parser.SetUpdate, u *SetUpdate) bool {
+func (c *ruleCtx) dynsetRefused(s *parser.SetUpdate, u *SetUpdate) {
 	const unsupported, invalid = "Operation not supported", "Invalid argument"
 	isMap := u.Set.Flags&bytecode.SetMap != 0
 	var stmts []Stmt
@@ -145,10 +143,7 @@ func (c *ruleCtx) dynsetAllowed(s *parser.SetUpdate, u *SetUpdate) bool {
 		c.kernelRefuses(s.Span, invalid, "an element of a map has at most one stateful statement")
 	case len(u.Set.Stmts) > 0 && len(stmts) > 0 && !sameKinds(u.Set.Stmts, stmts):
 		c.kernelRefuses(s.Span, unsupported, "the stateful statements are not those of the set")
-	default:
-		return true
 	}
-	return false
 }
 
 func sameKinds(a, b []Stmt) bool {

@@ -42,8 +42,12 @@ func objectText(o *Object) string {
 	case *ObjCTHelperSpec:
 		return fmt.Sprintf("ct_helper name %s family %d protocol %d ", in.Helper, in.Family, in.L4Proto)
 	case *ObjCTExpectSpec:
-		return fmt.Sprintf("ct_expect family %d protocol %d dport %d timeout %d size %d ",
-			in.Family, in.L4Proto, in.Port, in.Timeout, in.Size)
+		family := ""
+		if in.Family != 0 {
+			family = fmt.Sprintf("family %d ", in.Family)
+		}
+		return fmt.Sprintf("ct_expect %sprotocol %d dport %d timeout %d size %d ",
+			family, in.L4Proto, in.Port, in.Timeout, in.Size)
 	case *ObjCTTimeoutSpec:
 		var b strings.Builder
 		b.WriteString("ct_timeout ")

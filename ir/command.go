@@ -628,7 +628,7 @@ func (r *resolver) listed(w where) {
 		if tc == nil {
 			r.tableNotFound(w)
 		} else if tc.flowtables[c.Object.Text] == nil {
-			r.diags.Errorf("unknown-flowtable", c.Object.Span, "No such file or directory")
+			r.diags.Errorf("no-such-object", c.Object.Span, "No such file or directory")
 		}
 	case "ruleset", "tables", "chains", "maps", "meters", "hooks":
 	case "rule", "rules", "sets", "flowtables", "counters", "quotas", "limits", "secmarks", "synproxys",
@@ -644,7 +644,7 @@ func (r *resolver) listed(w where) {
 		if tc == nil {
 			r.tableNotFound(w)
 		} else if tc.objects[objectKey{typ, c.Object.Text}] == nil {
-			r.diags.Errorf("unknown-object", c.Object.Span, "No such file or directory")
+			r.diags.Errorf("no-such-object", c.Object.Span, "No such file or directory")
 		}
 	}
 }

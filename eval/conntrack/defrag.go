@@ -132,12 +132,14 @@ func (d *Defrag) in4(p *packet.Packet, zone uint16, user uint8, now int64) FragR
 	return FragWhole
 }
 
+// in6 is nf_ct_frag6_gather. A fragment that is the whole datagram comes out
+// at once, without its fragment header.
 func (d *Defrag) in6(p *packet.Packet, zone uint16, user uint8, now int64) FragResult {
 	// find_prev_fhdr: the fragment header may follow others.
 	off := p.NH + 40
 	h, a := at(p, p.NH, 40)
-	if a != packet.None {
-		return FragNone
+	if a != packet.None || binary.BigEndian.Uint16(h[4:]) == 0 {
+		return FragNone // a jumbogram has no fragments
 	}
 	next, prev := h[6], p.NH+6
 	for next != packet.ProtoFragment {
@@ -163,11 +165,6 @@ func (d *Defrag) in6(p *packet.Packet, zone uint16, user uint8, now int64) FragR
 	copy(k.src[:], h[8:24])
 	copy(k.dst[:], h[24:40])
 	start, more := int(fo&^7), fo&1 != 0
-	if start == 0 && !more {
-		// An atomic fragment is whole (nf_ct_frag6_gather passes it on with its
-		// header taken out).
-		return FragNone
-	}
 	end := min(p.Info.End, len(p.Data))
 	if off+8 > end {
 		return FragDrop

@@ -273,9 +273,8 @@ func (e *Engine) metaRare(w *walk, key bytecode.MetaKey, o *op) int32 {
 	case bytecode.MetaPRandom:
 		w.unknown(o.dst, 4, CauseRandom)
 	case bytecode.MetaSecpath:
-		// A packet as captured has no IPsec state left to see, unless it came
-		// out of a tunnel on this host.
-		w.unknown(o.dst, 1, CauseIPsec)
+		w.noIPsec()
+		w.put8(o.dst, 0)
 	case bytecode.MetaSDIF, bytecode.MetaSDIFName:
 		return e.metaSlave(w, key, o)
 	case bytecode.MetaBriIIFName, bytecode.MetaBriOIFName:

@@ -217,7 +217,8 @@ func (e *Engine) rt(w *walk, o *op) int32 {
 			return codeBreak
 		}
 	case bytecode.RTIPsec:
-		w.unknown(o.dst, o.n, CauseIPsec)
+		w.noIPsec()
+		w.put8(o.dst, 0)
 		return codeContinue
 	}
 	h := e.env.Host
@@ -291,9 +292,16 @@ func (e *Engine) osf(w *walk, o *op) int32 {
 	return codeContinue
 }
 
-// xfrm is nft_xfrm_get_eval: the packet of a capture may have come out of a
-// tunnel, or be about to enter one.
+// xfrm is nft_xfrm_get_eval: without IPsec state the rule breaks.
 func (e *Engine) xfrm(w *walk, o *op) int32 {
-	w.unknown(o.dst, o.n, CauseIPsec)
-	return codeContinue
+	w.noIPsec()
+	return codeBreak
+}
+
+// noIPsec notes that the packet is taken as it is: not decrypted before the
+// rules see it, not to be encrypted behind them.
+func (w *walk) noIPsec() {
+	if w.res != nil {
+		w.res.Assumed |= AssumedNoIPsec
+	}
 }

@@ -179,6 +179,9 @@ const (
 	// AssumedOutgoing: the capture says that the packet left; it is taken as
 	// sent by this host.
 	AssumedOutgoing
+	// AssumedNoIPsec: the packet neither came out of an IPsec tunnel of this
+	// host nor goes into one.
+	AssumedNoIPsec
 )
 
 var assumptionNames = [...]string{
@@ -188,6 +191,7 @@ var assumptionNames = [...]string{
 	"no time stated",
 	"not offloaded by a flowtable",
 	"sent by this host",
+	"no IPsec",
 }
 
 // Each calls f with the name of every assumption in the set.

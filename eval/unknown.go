@@ -31,7 +31,6 @@ const (
 	CauseOSF
 	CauseHelper
 	CauseConnection
-	CauseIPsec
 	CauseTunnel
 	CauseFlowHash
 	CauseXtables
@@ -61,7 +60,6 @@ var causeNames = [...]string{
 	CauseOSF:          "no fingerprints for osf",
 	CauseHelper:       "connection tracking helper not known",
 	CauseConnection:   "not stated of the connection",
-	CauseIPsec:        "IPsec state not known",
 	CauseTunnel:       "tunnel metadata not known",
 	CauseFlowHash:     "flow hash with the kernel's random key",
 	CauseXtables:      "xtables extension",

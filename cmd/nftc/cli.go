@@ -21,6 +21,7 @@ type cli struct {
 	Fmt     fmtCmd     `cmd:"" help:"Format rulesets; comments are kept."`
 	Eval    evalCmd    `cmd:"" help:"Verdicts for packets, and the rule that made each."`
 	Verify  verifyCmd  `cmd:"" help:"Compare verdicts with the live kernel, packet by packet."`
+	Test    testCmd    `cmd:"" help:"Run scenarios: rulesets, packets and the verdicts that are expected."`
 	Sets    setsCmd    `cmd:"" help:"Show how the kernel and nftc store each set."`
 	Explain explainCmd `cmd:"" help:"Print the documentation of a diagnostic."`
 }

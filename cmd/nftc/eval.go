@@ -68,8 +68,10 @@ func (c *evalCmd) Run(a *app) error {
 	if c.Summary {
 		e.printSummary()
 	}
-	if c.Counters && !a.global.JSON {
-		e.counters(engine, s.ruleset)
+	if c.Counters {
+		if err := e.printCounters(engine, s.ruleset); err != nil {
+			return err
+		}
 	}
 	if err := e.out.Flush(); err != nil {
 		return err
@@ -221,9 +223,4 @@ func addInterfaces(env *eval.Env, rs *ir.Ruleset) {
 			env.Interfaces = append(env.Interfaces, eval.Interface{Name: name, Index: index})
 		}
 	}
-}
-
-// counters prints the ruleset as it would be listed after the packets.
-func (e *evaluation) counters(engine *eval.Engine, rs *ir.Ruleset) {
-	io.WriteString(e.out, ir.List(rs, ir.ListOptions{State: true, Machine: e.app.machineOf(rs)}))
 }

@@ -1,5 +1,7 @@
 package diag
 
+import "strings"
+
 // Finding is a diagnostic with its places resolved to file, line and column:
 // what leaves the program. Renderers take findings, so that those of several
 // rulesets, each with its own FileSet, can stand in one report.
@@ -30,7 +32,7 @@ type FindingNote struct {
 
 // Text is the message with the suggestion, as all renderers show it.
 func (f *Finding) Text() string {
-	if f.Suggest == "" {
+	if f.Suggest == "" || strings.Contains(f.Message, `"`+f.Suggest+`"?`) {
 		return f.Message
 	}
 	return f.Message + `; did you mean "` + f.Suggest + `"?`

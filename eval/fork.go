@@ -53,15 +53,20 @@ func (e *Engine) copyWalk(w *walk) *branch {
 
 // explore runs the ways that an undecided op opens, but for the one on which
 // it does not match: that one is left to w, which goes on with the next rule.
+// Where the op matches for certain w takes the first of its verdicts.
 func (e *Engine) explore(w *walk) {
 	cause, i := w.forkCause, w.forkOp
 	e.noteUnknown(w, cause, int(i))
-	alts, names, not := w.forkAlts, w.forkNames, w.forkNot
+	alts, names, not, all := w.forkAlts, w.forkNames, w.forkNot, w.forkAll && len(w.forkAlts) > 0
 	n := max(1, len(alts))
 	if len(names) > 0 && !not {
 		n = len(names)
 	}
-	for k := 0; k < n && !e.out.split(); k++ {
+	first := 0
+	if all {
+		first = 1 // the first is left to w
+	}
+	for k := first; k < n && !e.out.split(); k++ {
 		if e.out.branches >= maxBranches {
 			e.out.overflow = true
 			e.noteUnknown(w, CauseTooMany, -1)
@@ -95,7 +100,11 @@ func (e *Engine) explore(w *walk) {
 	case !not:
 		w.trip.exclude(e, cause, names)
 	}
-	w.forkAlts, w.forkNames = nil, nil
+	w.forkAlts, w.forkNames, w.forkAll = nil, nil, false
+	if all {
+		w.inject, w.injected, w.resume = alts[0], true, i
+		return
+	}
 	w.ri++
 	w.resume = -1
 }

@@ -365,6 +365,20 @@ func (h *Host) Lookup(a netip.Addr) (*Route, bool) {
 	return nil, false
 }
 
+// lookupOn is Lookup among the routes by one device.
+func (h *Host) lookupOn(a netip.Addr, dev string) (*Route, bool) {
+	f := 0
+	if a.Is6() {
+		f = 1
+	}
+	for i := range h.routes[f] {
+		if r := &h.routes[f][i]; r.Dev == dev && r.Dst.Contains(a) {
+			return r, true
+		}
+	}
+	return nil, false
+}
+
 // AddrType is inet_addr_type for IPv4: what kind of destination an address is,
 // on a device or, with dev empty, on any.
 func (h *Host) AddrType(a netip.Addr, dev string) RouteType {

@@ -99,6 +99,7 @@ type walk struct {
 	forkData  bool      // the alternatives' data is unknown: dst of forkOp
 	forkNames []string  // devices that forkOp's register may name, see device.go
 	forkNot   bool      // the op matches if it is none of them
+	forkAll   bool      // the op matches for certain: forkAlts are all there is
 
 	p       *packet.Packet
 	view    packet.View
@@ -261,7 +262,7 @@ func (w *walk) cause(off uint8, n uint16) Cause {
 
 // fork stops the machine at op i, which matches or not for a cause unknown.
 func (w *walk) fork(i int32, c Cause) int32 {
-	w.forkOp, w.forkCause, w.forkAlts, w.forkData, w.forkNames, w.forkNot = i, c, nil, false, nil, false
+	w.forkOp, w.forkCause, w.forkAlts, w.forkData, w.forkNames, w.forkNot, w.forkAll = i, c, nil, false, nil, false, false
 	return codeFork
 }
 

@@ -179,10 +179,16 @@ func (e *Engine) fibDev(w *walk, o *op, addr, other netip.Addr) (string, Cause) 
 	}
 	if addr.Is6() && addr.IsLinkLocalUnicast() {
 		// RT6_LOOKUP_F_IFACE: fe80::/10 is looked up on the device.
-		if d != nil && d.state == devKnown {
-			return d.name, CauseNone
+		if d == nil {
+			d = &w.in
 		}
-		return w.devOrUnknown(&w.in)
+		if d.state == devUnknown {
+			return "", CauseInterface
+		}
+		if r, ok := h.lookupOn(addr, d.name); !ok || r.Type != RouteUnicast {
+			return "", CauseNone
+		}
+		return d.name, CauseNone
 	}
 	r, ok := h.Lookup(addr)
 	if !ok || r.Type != RouteUnicast {

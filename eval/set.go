@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"encoding/binary"
 	"fmt"
 	"time"
 
@@ -181,6 +182,9 @@ func (e *Engine) lookupUnknown(w *walk, o *op, i int32, s *set, c Cause) int32 {
 		w.forkNames, w.forkNot = names, o.flag == 1
 		return codeFork
 	}
+	if keys, ok := e.drawn(o, i); ok && c == CauseRandom {
+		return e.lookupDrawn(w, o, s, c, keys)
+	}
 	switch o.code {
 	case opLookupMap:
 		w.forkData = true
@@ -295,4 +299,67 @@ func (e *Engine) updateSet(w *walk, s *set, o *op, in *bytecode.Dynset, key []by
 		s.extra[r] = extra{states: states}
 	}
 	return r, true
+}
+
+// draw is what numgen random may have put into a key.
+type draw struct {
+	offset, modulus uint32
+	swapped         bool // to network order, for ranges
+}
+
+// maxDraw is up to how many values of a random number are tried one by one.
+const maxDraw = 1024
+
+// drawn tells whether the key of lookup i comes straight from numgen random.
+func (e *Engine) drawn(o *op, i int32) (d draw, ok bool) {
+	k := i - 1
+	if k >= 0 && e.ops[k].code == opByteorder && e.ops[k].dst == o.src && e.ops[k].src == o.src && e.ops[k].n == 4 && e.ops[k].a == 4 {
+		d.swapped = true
+		k--
+	}
+	if k < 0 || o.n != 4 || e.ops[k].code != opNumgen || e.ops[k].dst != o.src || e.ops[k].a > maxDraw {
+		return d, false
+	}
+	d.offset, d.modulus = e.ops[k].b, e.ops[k].a
+	return d, true
+}
+
+// lookupDrawn looks every value up that may have been drawn: where all are in
+// the set, the lookup matches, and where none is, it does not.
+func (e *Engine) lookupDrawn(w *walk, o *op, s *set, c Cause, d draw) int32 {
+	found := uint32(0)
+	for k := uint32(0); k < d.modulus; k++ {
+		var key [4]byte
+		if d.swapped {
+			binary.BigEndian.PutUint32(key[:], d.offset+k)
+		} else {
+			binary.LittleEndian.PutUint32(key[:], d.offset+k)
+		}
+		r, ok := s.tab.Lookup(key[:])
+		if !ok {
+			continue
+		}
+		found++
+		if o.code == opLookupVerdict {
+			w.addAlternative(s.extra[r].vd)
+		}
+	}
+	all := found == d.modulus
+	switch {
+	case found == 0 && o.flag == 0, all && o.flag == 1:
+		return codeBreak
+	case found == 0:
+		return codeContinue
+	case !all && o.code == opLookupMap:
+		w.forkData = true
+		return codeFork
+	case all && o.code == opLookupMap:
+		w.unknown(o.dst, uint16(s.dataLen), c)
+		return codeContinue
+	case all && o.code == opLookup:
+		return codeContinue
+	case all:
+		w.forkAll = true
+	}
+	return codeFork
 }

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,7 +24,12 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status, "repeat": repeat, "gzip": gzipFile, "head": head,
 		},
-		UpdateScripts: os.Getenv("NFTC_UPDATE") != "",
+		Setup: func(e *testscript.Env) error {
+			dir, err := filepath.Abs(example)
+			e.Setenv("EXAMPLE", dir)
+			return err
+		},
+		UpdateScripts: *update,
 	})
 }
 

@@ -44,7 +44,10 @@ type Route struct {
 	Metric  uint32
 	MTU     int
 	Realm   uint32
-	order   int
+	// Policy marks a route that a routing rule for received packets finds in a
+	// table of its own: packets follow it, fib does not see it.
+	Policy bool
+	order  int
 }
 
 // Host is what routing decides with: addresses, interfaces and routes of the
@@ -365,6 +368,21 @@ func (h *Host) Lookup(a netip.Addr) (*Route, bool) {
 	return nil, false
 }
 
+// lookupFib is Lookup without the routes of rules for received packets: fib
+// asks as for a packet of the host's own (flowi4_iif is the loopback device).
+func (h *Host) lookupFib(a netip.Addr) (*Route, bool) {
+	f := 0
+	if a.Is6() {
+		f = 1
+	}
+	for i := range h.routes[f] {
+		if r := &h.routes[f][i]; !r.Policy && r.Dst.Contains(a) {
+			return r, true
+		}
+	}
+	return nil, false
+}
+
 // lookupOn is Lookup among the routes by one device.
 func (h *Host) lookupOn(a netip.Addr, dev string) (*Route, bool) {
 	f := 0
@@ -372,7 +390,7 @@ func (h *Host) lookupOn(a netip.Addr, dev string) (*Route, bool) {
 		f = 1
 	}
 	for i := range h.routes[f] {
-		if r := &h.routes[f][i]; r.Dev == dev && r.Dst.Contains(a) {
+		if r := &h.routes[f][i]; r.Dev == dev && !r.Policy && r.Dst.Contains(a) {
 			return r, true
 		}
 	}
@@ -387,7 +405,7 @@ func (h *Host) AddrType(a netip.Addr, dev string) RouteType {
 	}
 	for i := range h.routes[0] {
 		r := &h.routes[0][i]
-		if localFirst(r) && r.Dst.Contains(a) {
+		if localFirst(r) && !r.Policy && r.Dst.Contains(a) {
 			if dev == "" || r.Dev == dev {
 				return r.Type
 			}

@@ -129,7 +129,7 @@ func (e *Engine) fibType(w *walk, o *op, addr netip.Addr) (RouteType, Cause) {
 	if addr.Is4() {
 		return h.AddrType(addr, dev), CauseNone
 	}
-	r, ok := h.Lookup(addr)
+	r, ok := h.lookupFib(addr)
 	switch {
 	case !ok:
 		return RouteUnreachable, CauseNone
@@ -190,7 +190,7 @@ func (e *Engine) fibDev(w *walk, o *op, addr, other netip.Addr) (string, Cause) 
 		}
 		return d.name, CauseNone
 	}
-	r, ok := h.Lookup(addr)
+	r, ok := h.lookupFib(addr)
 	if !ok || r.Type != RouteUnicast {
 		return "", CauseNone
 	}

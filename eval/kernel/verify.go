@@ -92,7 +92,7 @@ func NewVerifier(s *Session, cfg Config, rs *bytecode.Ruleset) (*Verifier, error
 	for _, dst := range []string{"0.0.0.0/0", "::/0"} {
 		r := eval.Route{Dst: netip.MustParsePrefix(dst), Type: eval.RouteUnicast, Dev: cfg.Out}
 		if cfg.Trip == TripInput {
-			r.Type, r.Dev = eval.RouteLocal, "lo"
+			r.Type, r.Dev, r.Policy = eval.RouteLocal, "lo", true
 		}
 		h.AddRoute(r)
 	}

@@ -118,6 +118,10 @@ func (c *ruleCtx) stateful(s parser.Stmt) bytecode.Instr {
 	case *parser.Limit:
 		return c.limit(s)
 	case *parser.CTCount:
+		if f := c.family(); f == bytecode.FamilyNetdev || f == bytecode.FamilyARP {
+			// nft_connlimit_do_init: nf_ct_netns_get has no connection tracking here.
+			c.kernelRefuses(s.Span, protoError, "no connection tracking in the "+f.String()+" family")
+		}
 		return &bytecode.Connlimit{Count: uint32(s.Count.Value), Over: s.Over}
 	case *parser.Last:
 		return c.last(s)
@@ -225,6 +229,10 @@ func (c *ruleCtx) synproxy(s *parser.Synproxy) {
 	}
 	if s.SackPerm {
 		in.Flags |= bytecode.SynproxySackPerm
+	}
+	if f := c.family(); f == bytecode.FamilyNetdev || f == bytecode.FamilyARP {
+		// nft_synproxy_do_init: nf_ct_netns_get has no connection tracking here.
+		c.kernelRefuses(s.Span, protoError, "no connection tracking in the "+f.String()+" family")
 	}
 	c.emit(&Simple{StmtSpan: StmtSpan{s.Span}, Instr: in})
 }

@@ -153,9 +153,7 @@ func (b *binder) define(d *parser.Define) {
 		b.scope.unbind(d.Name.Text)
 		b.scope.bind(d)
 	case parser.Undefine:
-		if !b.scope.unbind(d.Name.Text) {
-			b.r.diags.Errorf("unknown-identifier", d.Name.Span, "undefined symbol '%s'", d.Name.Text)
-		}
+		b.scope.unbind(d.Name.Text) // nothing to undefine is no error
 	}
 }
 

@@ -23,8 +23,20 @@ type validation struct {
 type refusal struct {
 	errno string
 	span  diag.Span
-	rule  *Rule
-	elem  bool // at an element: the rule gives the way to it
+	// path are the rules from the refused statement back to the base chain.
+	path []*Rule
+}
+
+// last returns the rule of the path that came last: before it, the kernel had
+// nothing to refuse. Handles grow in the order of messages.
+func (ref *refusal) last() *Rule {
+	var last *Rule
+	for _, r := range ref.path {
+		if last == nil || r.Handle > last.Handle {
+			last = r
+		}
+	}
+	return last
 }
 
 // validate checks the tables as they are after the last message
@@ -40,6 +52,10 @@ func (k *kernel) validate() {
 			v := &validation{kernel: k, kt: kt, base: ch, deepest: make(map[*Chain]int)}
 			if ref := v.chain(ch, 0); ref != nil {
 				d := diag.Diagnostic{Code: "kernel-refuses", Span: ref.span, Message: "Could not process rule: " + ref.errno}
+				if last := ref.last(); last != nil && last.stmtsSpan() != ref.span {
+					d.Span = last.stmtsSpan()
+					d.Notes = append(d.Notes, diag.Note{Span: ref.span, Message: "this is refused"})
+				}
 				if note := v.explain(ref); note != "" {
 					d.Notes = append(d.Notes, diag.Note{Span: ch.Span, Message: note})
 				}
@@ -48,6 +64,18 @@ func (k *kernel) validate() {
 			}
 		}
 	}
+}
+
+// stmtsSpan is the text of the statements, from the first to the last.
+func (r *Rule) stmtsSpan() diag.Span {
+	var sp diag.Span
+	for _, s := range r.Stmts {
+		sp = sp.Join(s.Pos())
+	}
+	if !sp.Valid() {
+		return r.Span
+	}
+	return sp
 }
 
 // explain says in words what the base chain is.
@@ -80,9 +108,7 @@ func (v *validation) chain(ch *Chain, level int) *refusal {
 				if !ref.span.Valid() {
 					ref.span = st.Pos()
 				}
-				if ref.rule == nil {
-					ref.rule = r
-				}
+				ref.path = append(ref.path, r)
 				return ref
 			}
 		}
@@ -127,7 +153,7 @@ func (v *validation) elements(s *Set, level int) *refusal {
 		}
 		if ref := v.verdict(x, level); ref != nil {
 			if !ref.span.Valid() {
-				ref.span, ref.elem = es[i].Span, true
+				ref.span = es[i].Span
 			}
 			return ref
 		}

@@ -112,7 +112,7 @@ func (c *compiler) finishTable(t *ir.Table) *bytecode.Table {
 	}
 	for _, s := range t.Sets {
 		bs := c.set(s)
-		bs.Handle, bs.Flags = s.Handle, s.Flags&^setExprFlag
+		bs.Handle, bs.Flags = s.Handle, s.Flags
 		if s.Elements != nil && bs.Elements == nil {
 			bs.Elements = c.elements(s, s.Elements, true)
 		}
@@ -130,5 +130,3 @@ func (c *compiler) finishTable(t *ir.Table) *bytecode.Table {
 	}
 	return bt
 }
-
-const setExprFlag bytecode.SetFlags = 0x100

@@ -33,11 +33,20 @@ type piece struct {
 	have int // bytes of data that the capture held
 }
 
+// fragRun is a stretch of a datagram that arrived in order.
+type fragRun struct{ off, end int }
+
 type fragQueue struct {
 	key     fragKey
 	pieces  []piece
-	have    int // bytes
-	total   int // -1 until the last fragment is seen
+	runs    []fragRun
+	tail    int   // the run that reaches farthest
+	have    int   // bytes
+	total   int   // how far fragments reach
+	last    bool  // the last fragment was seen
+	ecn     uint8 // bits by codepoint
+	max     int   // IPv4: size of the largest fragment
+	maxDF   int   // and of the largest with IP_DF
 	head    []byte
 	nextHdr uint8 // IPv6: protocol after the fragment header
 	nextOff int   // IPv6: where head holds the next header value of the fragment header
@@ -83,6 +92,7 @@ func (d *Defrag) In(p *packet.Packet, zone uint16, user uint8, now int64) FragRe
 	return FragNone
 }
 
+// in4 is ip_defrag.
 func (d *Defrag) in4(p *packet.Packet, zone uint16, user uint8, now int64) FragResult {
 	h, a := at(p, p.NH, 20)
 	if a != packet.None {
@@ -93,159 +103,261 @@ func (d *Defrag) in4(p *packet.Packet, zone uint16, user uint8, now int64) FragR
 		return FragNone
 	}
 	hl := int(h[0]&15) * 4
-	end := p.Info.End
 	k := fragKey{id: uint32(binary.BigEndian.Uint16(h[4:])), proto: h[9], l3: p.NFProto, zone: zone, user: user}
 	copy(k.src[:4], h[12:16])
 	copy(k.dst[:4], h[16:20])
 	off, more := int(fo&0x1fff)*8, fo&0x2000 != 0
-	if end > len(p.Data) {
-		// The capture lacks payload: what is there stands for it.
-		end = len(p.Data)
-	}
+	// Where the capture lacks payload, what is there stands for it.
+	end := min(p.Info.End, len(p.Data))
 	if p.NH+hl > end {
 		return FragDrop
 	}
-	body := p.Data[p.NH+hl : end]
 	wire := p.Info.End - p.NH - hl
-	q, res := d.add(k, off, wire, body, more, now, fragTimeout4)
-	if q == nil {
-		return res
+	if more {
+		wire &^= 7
+	}
+	q := d.queue(k, now, fragTimeout4)
+	// ip_frag_queue
+	if wire == 0 || !q.extend(off+wire, more) {
+		d.drop(q)
+		return FragDrop
+	}
+	switch d.insert(q, off, wire, p.Data[p.NH+hl:end]) {
+	case fragDuplicate:
+		return FragDrop
+	case fragOverlap:
+		d.drop(q)
+		return FragDrop
+	}
+	q.ecn |= 1 << (h[1] & 3)
+	q.max = max(q.max, hl+wire)
+	if fo&0x4000 != 0 {
+		q.maxDF = max(q.maxDF, hl+wire)
 	}
 	if off == 0 {
 		q.head = append(q.head[:0], p.Data[:p.NH+hl]...)
 	}
-	if q.total < 0 || q.have < q.total || q.head == nil {
+	if !q.whole() {
 		return FragHeld
 	}
+	// ip_frag_reasm
 	nh := p.NH
-	if nh > len(q.head) || len(q.head)-nh+q.total > 0xffff {
+	ecn, ok := fragECN(q.ecn)
+	if !ok || nh > len(q.head) || len(q.head)-nh+q.total > 0xffff {
 		d.drop(q)
 		return FragDrop
 	}
 	d.join(q)
 	ip := d.buf[nh:]
+	ip[1] |= ecn
 	binary.BigEndian.PutUint16(ip[2:], uint16(len(d.buf)-nh))
-	ip[6], ip[7] = ip[6]&0x40, 0
+	ip[6], ip[7] = 0, 0
+	if q.maxDF == q.max {
+		ip[6] = 0x40 // IP_DF
+	}
 	ip[10], ip[11] = 0, 0
 	binary.BigEndian.PutUint16(ip[10:], packet.Checksum(ip[:len(q.head)-nh], 0))
 	d.give(p, q)
 	return FragWhole
 }
 
+// findPrevFragment is find_prev_fhdr: the fragment header may follow others.
+// prev is where its next header value stands.
+func findPrevFragment(p *packet.Packet, next uint8) (off, prev int, ok bool) {
+	off, prev = p.NH+40, p.NH+6
+	for next != packet.ProtoFragment {
+		e, a := at(p, off, 2)
+		if a != packet.None {
+			return 0, 0, false
+		}
+		n := (int(e[1]) + 1) * 8
+		switch next {
+		case packet.ProtoHopOpts, packet.ProtoRouting, packet.ProtoDstOpts:
+		case packet.ProtoAH:
+			n = (int(e[1]) + 2) * 4
+		default:
+			return 0, 0, false
+		}
+		prev, next, off = off, e[0], off+n
+	}
+	return off, prev, off <= p.Info.End
+}
+
+// truncatedTransport is ipv6frag_thdr_truncated: a first fragment that does not
+// hold the transport header.
+func truncatedTransport(p *packet.Packet, off int) bool {
+	th, proto, frag, a := p.SkipIPv6Ext(off, packet.ProtoFragment)
+	if a != packet.None || frag != 0 {
+		return false
+	}
+	switch proto {
+	case packet.ProtoTCP:
+		th += 20
+	case packet.ProtoUDP, packet.ProtoICMPv6:
+		th += 8
+	default:
+		th++
+	}
+	return th > p.Info.End
+}
+
 // in6 is nf_ct_frag6_gather. A fragment that is the whole datagram comes out
 // at once, without its fragment header.
 func (d *Defrag) in6(p *packet.Packet, zone uint16, user uint8, now int64) FragResult {
-	// find_prev_fhdr: the fragment header may follow others.
-	off := p.NH + 40
 	h, a := at(p, p.NH, 40)
 	if a != packet.None || binary.BigEndian.Uint16(h[4:]) == 0 {
 		return FragNone // a jumbogram has no fragments
 	}
-	next, prev := h[6], p.NH+6
-	for next != packet.ProtoFragment {
-		e, a := at(p, off, 2)
-		if a != packet.None {
-			return FragNone
-		}
-		switch next {
-		case packet.ProtoHopOpts, packet.ProtoRouting, packet.ProtoDstOpts:
-			prev, next, off = off, e[0], off+(int(e[1])+1)*8
-		case packet.ProtoAH:
-			prev, next, off = off, e[0], off+(int(e[1])+2)*4
-		default:
-			return FragNone
-		}
+	off, prev, ok := findPrevFragment(p, h[6])
+	if !ok || truncatedTransport(p, off) {
+		return FragNone
 	}
 	f, a := at(p, off, 8)
 	if a != packet.None {
-		return FragNone
+		return FragDrop
 	}
 	fo := binary.BigEndian.Uint16(f[2:])
 	k := fragKey{id: binary.BigEndian.Uint32(f[4:]), l3: p.NFProto, zone: zone, user: user}
 	copy(k.src[:], h[8:24])
 	copy(k.dst[:], h[24:40])
 	start, more := int(fo&^7), fo&1 != 0
-	end := min(p.Info.End, len(p.Data))
-	if off+8 > end {
+	q := d.queue(k, now, fragTimeout6)
+	// nf_ct_frag6_queue
+	payload := int(binary.BigEndian.Uint16(h[4:]))
+	wire := payload - (off + 8 - p.NH - 40)
+	if start+wire > 0xffff {
 		return FragDrop
 	}
-	wire := p.Info.End - off - 8
-	q, res := d.add(k, start, wire, p.Data[off+8:end], more, now, fragTimeout6)
-	if q == nil {
-		return res
+	if more && (start+wire)&7 != 0 {
+		d.drop(q)
+		return FragNone // -EPROTO: left as it is
 	}
+	if !q.extend(start+wire, more) || wire <= 0 || wire > p.Info.End-off-8 {
+		return FragDrop
+	}
+	switch d.insert(q, start, wire, p.Data[min(off+8, len(p.Data)):min(p.Info.End, len(p.Data))]) {
+	case fragDuplicate:
+		return FragHeld // as if it were queued
+	case fragOverlap:
+		d.drop(q)
+		return FragDrop
+	}
+	q.ecn |= 1 << (h[1] >> 4 & 3)
 	if start == 0 {
 		q.head = append(q.head[:0], p.Data[:off]...)
 		q.nextHdr, q.nextOff = f[0], prev
 	}
-	if q.total < 0 || q.have < q.total || q.head == nil {
+	if !q.whole() {
 		return FragHeld
 	}
+	// nf_ct_frag6_reasm
 	nh := p.NH
-	if len(q.head) < nh+40 || len(q.head)-nh-40+q.total > 0xffff {
+	ecn, ok := fragECN(q.ecn)
+	if !ok || len(q.head) < nh+40 || len(q.head)-nh-40+q.total > 0xffff {
 		d.drop(q)
-		return FragDrop
+		return FragHeld
 	}
 	d.join(q)
 	d.buf[q.nextOff] = q.nextHdr
+	d.buf[nh+1] |= ecn << 4
 	binary.BigEndian.PutUint16(d.buf[nh+4:], uint16(len(d.buf)-nh-40))
 	d.give(p, q)
 	return FragWhole
 }
 
-// add queues one fragment (ip_frag_queue, nf_ct_frag6_queue). q is nil when the
-// packet's fate is res.
-func (d *Defrag) add(k fragKey, off, wire int, body []byte, more bool, now, timeout int64) (*fragQueue, FragResult) {
+// fragECN is ip_frag_ecn_table: the ECN bits to set in a datagram by the set of
+// codepoints that its fragments had; ok is false when they contradict.
+func fragECN(seen uint8) (set uint8, ok bool) {
+	const notECT, ce = 1, 8
+	switch {
+	case seen&notECT != 0:
+		return 0, seen == notECT
+	case seen&ce != 0 && seen != ce:
+		return 3, true
+	}
+	return 0, true
+}
+
+// queue finds or makes the queue of a datagram (ip_find, fq_find).
+func (d *Defrag) queue(k fragKey, now, timeout int64) *fragQueue {
 	d.expire(now)
 	q := d.queues[k]
 	if q == nil {
-		q = &fragQueue{key: k, total: -1, until: now + timeout}
+		q = &fragQueue{key: k, until: now + timeout}
 		d.queues[k] = q
 		d.order = append(d.order, q)
 	}
-	end := off + wire
-	if more {
-		if wire&7 != 0 {
-			if k.l3 == packet.NFProtoIPv6 {
-				return nil, FragDrop
-			}
-			wire &^= 7
-			end = off + wire
+	return q
+}
+
+// extend notes how far a fragment reaches; it is false when that contradicts
+// the others.
+func (q *fragQueue) extend(end int, more bool) bool {
+	if !more {
+		if end < q.total || q.last && end != q.total {
+			return false
 		}
-		if q.total >= 0 && end > q.total {
-			d.drop(q)
-			return nil, FragDrop
-		}
-	} else {
-		for _, o := range q.pieces {
-			if o.off+len(o.data) > end {
-				d.drop(q)
-				return nil, FragDrop
-			}
-		}
-		if q.total >= 0 && q.total != end {
-			d.drop(q)
-			return nil, FragDrop
+		q.last, q.total = true, end
+		return true
+	}
+	if end > q.total {
+		if q.last {
+			return false
 		}
 		q.total = end
 	}
-	if wire <= 0 || end > 0xffff {
-		d.drop(q)
-		return nil, FragDrop
-	}
-	for _, o := range q.pieces {
-		if off < o.off+len(o.data) && o.off < end {
-			if off >= o.off && end <= o.off+len(o.data) {
-				return nil, FragDrop // a duplicate (inet_frag_queue_insert: IPFRAG_DUP)
+	return true
+}
+
+// whole tells whether all fragments are there.
+func (q *fragQueue) whole() bool { return q.last && q.head != nil && q.have == q.total }
+
+type fragInsert uint8
+
+const (
+	fragQueued fragInsert = iota
+	fragDuplicate
+	fragOverlap
+)
+
+// insert is inet_frag_queue_insert. Pieces form runs: one run grows by pieces
+// that come right behind the last one, and what lies in a run is a duplicate.
+func (d *Defrag) insert(q *fragQueue, off, n int, body []byte) fragInsert {
+	end, run := off+n, -1
+	if len(q.pieces) > 0 {
+		last := &q.runs[q.tail]
+		if last.end < end {
+			switch {
+			case off < last.end:
+				return fragOverlap
+			case off == last.end:
+				run = q.tail
 			}
-			d.drop(q) // overlap ends the datagram
-			return nil, FragDrop
+		} else {
+			for _, r := range q.runs {
+				if off < r.end && r.off < end {
+					if off >= r.off && end <= r.end {
+						return fragDuplicate
+					}
+					return fragOverlap
+				}
+			}
 		}
+		if run >= 0 {
+			last.end = end
+		} else {
+			q.runs = append(q.runs, fragRun{off, end})
+			if last := &q.runs[q.tail]; last.end < end {
+				q.tail = len(q.runs) - 1
+			}
+		}
+	} else {
+		q.runs, q.tail = append(q.runs, fragRun{off, end}), 0
 	}
-	data := make([]byte, wire)
+	data := make([]byte, n)
 	q.pieces = append(q.pieces, piece{off, data, copy(data, body)})
-	q.have += wire
-	d.memory += wire
+	q.have += n
+	d.memory += n
 	for d.memory > d.limit && len(d.order) > 1 {
 		for _, o := range d.order {
 			if o != q {
@@ -255,7 +367,7 @@ func (d *Defrag) add(k fragKey, off, wire int, body []byte, more bool, now, time
 			}
 		}
 	}
-	return q, FragHeld
+	return fragQueued
 }
 
 // expire gives up datagrams whose time is over.

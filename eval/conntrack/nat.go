@@ -307,6 +307,11 @@ func jhash2(k []uint32, seed uint32) uint32 {
 // tells whether bytes were written, ok is false when the packet is dropped.
 func Translate(p *packet.Packet, c *Conn, info Info, m Manip) (changed, ok bool) {
 	i := &p.Info
+	if th, proto, ok := l4proto(p); ok && th != i.TH {
+		seen := *i
+		i.TH, i.L4Proto = th, proto
+		defer func() { *i = seen }()
+	}
 	dir := info.Dir()
 	status := uint32(SrcNAT)
 	if m == ManipDst {

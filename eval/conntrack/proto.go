@@ -23,6 +23,8 @@ func (t *Tracker) udp(c *Conn, p *packet.Packet, info Info, check bool, now int6
 		if check && (h[6]|h[7]) != 0 && badChecksum(p, packet.ProtoUDP) {
 			return resultInvalid
 		}
+	} else if n != 0 && (n < 8 || n > i.End-i.TH) {
+		return resultInvalid // udplite_error: coverage
 	}
 	const unreplied, replied = 30 * second, 120 * second
 	if !c.IsConfirmed() {
@@ -154,7 +156,11 @@ func innerTuple(p *packet.Packet, off int) (t Tuple, th int, ok bool) {
 		t, ok = readTuple(p, off, th, p.NFProto, h[9])
 		return t, th, ok
 	}
-	th, proto, frag, a := p.IPv6TransportAt(off)
+	h, a := at(p, off, 40)
+	if a != packet.None {
+		return t, 0, false
+	}
+	th, proto, frag, a := p.SkipIPv6Ext(off+40, h[6])
 	if a != packet.None || frag != 0 {
 		return t, 0, false
 	}

@@ -145,11 +145,21 @@ var invalid = Outcome{}
 // In finds or makes the connection of a packet (nf_conntrack_in). now is in
 // nanoseconds.
 func (t *Tracker) In(p *packet.Packet, hook Hook, zone Zone, now int64) Outcome {
-	i := &p.Info
-	if !p.HasIP() || !i.L4Set || i.THAbsent != packet.None {
-		// get_l4proto: fragments and broken headers have none.
+	th, proto, ok := l4proto(p)
+	if !ok { // fragments and broken headers have none
 		return invalid
 	}
+	i := &p.Info
+	seen := *i
+	i.TH, i.L4Proto, i.L4Set, i.FragOff, i.THAbsent = th, proto, true, 0, packet.None
+	out := t.in(p, hook, zone, now)
+	*i = seen
+	return out
+}
+
+// in is In for a packet whose Info points at the transport header that
+// tracking sees.
+func (t *Tracker) in(p *packet.Packet, hook Hook, zone Zone, now int64) Outcome {
 	check := hook == Prerouting && !t.cfg.NoChecksum
 	if out, done := t.icmpError(p, check, zone, now); done {
 		return out

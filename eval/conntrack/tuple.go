@@ -97,11 +97,29 @@ func (t Tuple) Invert() (inv Tuple, ok bool) {
 // TupleOf reads the tuple of a packet at the hook it entered; ok is false when
 // it has no transport header there or a header is too short.
 func TupleOf(p *packet.Packet) (Tuple, bool) {
-	i := &p.Info
-	if !p.HasIP() || !i.L4Set || i.THAbsent != packet.None {
+	th, proto, ok := l4proto(p)
+	if !ok {
 		return Tuple{}, false
 	}
-	return readTuple(p, p.NH, i.TH, p.NFProto, i.L4Proto)
+	return readTuple(p, p.NH, th, p.NFProto, proto)
+}
+
+// l4proto is get_l4proto: the transport header as connection tracking finds
+// it. For IPv6 that passes authentication headers (ipv6_get_l4proto).
+func l4proto(p *packet.Packet) (th int, proto uint8, ok bool) {
+	i := &p.Info
+	switch p.NFProto {
+	case packet.NFProtoIPv4:
+		return i.TH, i.L4Proto, i.L4Set && i.THAbsent == packet.None && i.TH <= i.End
+	case packet.NFProtoIPv6:
+		h, a := at(p, p.NH, 40)
+		if a != packet.None {
+			return 0, 0, false
+		}
+		th, proto, frag, a := p.SkipIPv6Ext(p.NH+40, h[6])
+		return th, proto, a == packet.None && frag == 0
+	}
+	return 0, 0, false
 }
 
 // at reads n bytes at an absolute offset of the packet as its hook sees it.

@@ -43,7 +43,7 @@ func TestGuardLoads(t *testing.T) {
 		if err := routes(TripInput, []*device{d}, out); err != nil {
 			return err
 		}
-		ms, err := Encode(guard([]string{"eth0"}))
+		ms, err := Encode(guard([]string{"eth0"}, nil))
 		if err != nil {
 			return err
 		}

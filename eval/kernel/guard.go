@@ -23,9 +23,9 @@ const sentMark = 0x6e667463
 // what was accepted, so that no socket answers; it must be registered before
 // conntrack's hooks, which confirm at the same priority: of equal priorities
 // the later registration runs first (nf_hook_entries_grow). At the last
-// priority of postrouting it only leaves a trace message with the final
-// headers.
-func guard(ingress []string) *bytecode.Ruleset {
+// priority of postrouting, and of egress on the devices by which packets leave,
+// it only leaves a trace message with the final headers.
+func guard(ingress, egress []string) *bytecode.Ruleset {
 	trace := []bytecode.Instr{
 		&bytecode.Immediate{Dst: bytecode.Reg1, Data: bytecode.Data{Bytes: []byte{1}}},
 		&bytecode.MetaSet{Key: bytecode.MetaNFTrace, Src: bytecode.Reg1},
@@ -61,6 +61,9 @@ func guard(ingress []string) *bytecode.Ruleset {
 	nd := &bytecode.Table{Family: bytecode.FamilyNetdev, Name: guardTable}
 	for i, dev := range ingress {
 		nd.Chains = append(nd.Chains, chain("in"+itoa(i), bytecode.HookIngress, math.MinInt32, bytecode.Accept, trace, dev))
+	}
+	for i, dev := range egress {
+		nd.Chains = append(nd.Chains, chain("out"+itoa(i), bytecode.HookEgress, math.MaxInt32, bytecode.Accept, accept, dev))
 	}
 	if len(nd.Chains) > 0 {
 		rs.Tables = append(rs.Tables, nd)

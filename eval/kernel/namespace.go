@@ -67,6 +67,10 @@ var sysctls = [][2]string{
 	{"ipv6/conf/all/router_solicitations", "0"},
 	{"ipv6/conf/default/router_solicitations", "0"},
 	{"ipv6/conf/default/addr_gen_mode", "1"},
+	// Bridged packets visit bridge chains only (br_netfilter).
+	{"bridge/bridge-nf-call-iptables", "0"},
+	{"bridge/bridge-nf-call-ip6tables", "0"},
+	{"bridge/bridge-nf-call-arptables", "0"},
 }
 
 // device is a TAP or TUN device: writing a frame to its file makes the stack

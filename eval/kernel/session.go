@@ -123,7 +123,7 @@ func (s *Session) setup(rs *bytecode.Ruleset) error {
 	} else if err := routes(s.cfg.Trip, []*device{s.in}, s.out); err != nil {
 		return err
 	}
-	g, err := Encode(guard([]string{s.cfg.In}))
+	g, err := Encode(guard([]string{s.cfg.In}, []string{s.cfg.Out}))
 	if err != nil {
 		return err
 	}
@@ -264,8 +264,8 @@ func (s *Session) record(ev *traceEvent, out *Outcome) error {
 		out.HasCT, out.CTState = true, ev.ctState
 	}
 	if string(ev.table) == guardTable {
-		switch {
-		case string(ev.chain) == "sink" || string(ev.chain) == "post":
+		switch name := string(ev.chain); {
+		case name == "sink" || name == "post" || strings.HasPrefix(name, "out") && ev.family == bytecode.FamilyNetdev:
 			if ev.typ == traceRule {
 				out.Arrived = true
 				out.Network = append(out.Network[:0], ev.network...)

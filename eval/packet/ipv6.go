@@ -87,3 +87,37 @@ func broken(a Absent) Absent {
 	}
 	return a
 }
+
+// SkipIPv6Ext is ipv6_skip_exthdr from off, where a header of type next starts:
+// it passes authentication headers too, stops at "no next header" without a
+// result, and at a later fragment's header. frag is the offset in bytes.
+// Connection tracking and defragmentation find the transport header so.
+func (p *Packet) SkipIPv6Ext(off int, next uint8) (th int, proto uint8, frag uint16, a Absent) {
+	for isIPv6Ext(next) {
+		if next == ProtoNone {
+			return 0, 0, 0, NotFound
+		}
+		e, a := p.header(off, 2)
+		if a != None {
+			return 0, 0, 0, broken(a)
+		}
+		var n int
+		switch next {
+		case ProtoFragment:
+			f, a := p.header(off+2, 2)
+			if a != None {
+				return 0, 0, 0, broken(a)
+			}
+			if frag = be16(f) &^ 7; frag != 0 {
+				return off, next, frag, None
+			}
+			n = 8
+		case ProtoAH:
+			n = (int(e[1]) + 2) * 4
+		default:
+			n = (int(e[1]) + 1) * 8
+		}
+		next, off = e[0], off+n
+	}
+	return off, next, frag, None
+}

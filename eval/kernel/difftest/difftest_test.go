@@ -13,6 +13,7 @@ var (
 	flagStart   = flag.Uint64("start", 1, "first seed")
 	flagCases   = flag.Int("cases", 300, "number of rulesets")
 	flagPackets = flag.Int("packets", 60, "packets for each ruleset")
+	flagWorkers = flag.Int("workers", 6, "namespaces at a time")
 	flagShow    = flag.Int("show", 10, "differences to shrink and print")
 )
 
@@ -24,20 +25,12 @@ func TestSeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	var st Stats
-	found := 0
-	for i := range *flagCases {
-		f, err := Run(Generate(*flagStart+uint64(i), *flagPackets), &st)
-		if err != nil {
-			t.Fatalf("seed %d: %v", *flagStart+uint64(i), err)
-		}
-		if f != nil {
-			if found++; found <= *flagShow {
-				t.Errorf("%v", Shrink(f))
-			}
-		}
-	}
+	differ, err := Search(*flagStart, *flagCases, *flagPackets, *flagWorkers, *flagShow, &st, func(f *Finding) { t.Errorf("%v", f) })
 	t.Log(&st)
-	if found > 0 {
-		t.Errorf("%d of %d rulesets differ", found, *flagCases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if differ > 0 {
+		t.Errorf("%d of %d rulesets differ", differ, *flagCases)
 	}
 }

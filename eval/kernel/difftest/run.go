@@ -3,7 +3,6 @@ package difftest
 import (
 	"errors"
 	"fmt"
-	"sort"
 	"strings"
 
 	"github.com/nftc/nftc/compile"
@@ -50,6 +49,13 @@ func (f *Finding) String() string {
 type Stats struct {
 	Rulesets, Refused, NotLoaded int
 	Packets                      [kernel.NotVerifiable + 1]int
+}
+
+func (s *Stats) add(o *Stats) {
+	s.Rulesets, s.Refused, s.NotLoaded = s.Rulesets+o.Rulesets, s.Refused+o.Refused, s.NotLoaded+o.NotLoaded
+	for i := range s.Packets {
+		s.Packets[i] += o.Packets[i]
+	}
 }
 
 // Compared is how many packets were judged by both engines.
@@ -146,104 +152,4 @@ func finding(c *Case, i int, rs *bytecode.Ruleset, cmp *kernel.Comparison) *Find
 	f.Ours = append(f.Ours, "end: "+cmp.Ours.Verdict.String())
 	f.Theirs = append(f.Theirs, "end: "+cmp.Theirs.End())
 	return f
-}
-
-// Shrink takes pieces out of a case while some difference remains, and returns
-// the smallest finding.
-func Shrink(f *Finding) *Finding {
-	best := f
-	var st Stats
-	try := func(c *Case) bool {
-		got, err := Run(c, &st)
-		if err != nil || got == nil || (got.Packet < 0) != (f.Packet < 0) {
-			return false
-		}
-		best = got
-		return true
-	}
-	if f.Packet >= 0 {
-		c := f.Case.clone()
-		c.Packets = c.Packets[f.Packet : f.Packet+1]
-		if !try(c) { // earlier packets matter
-			c = f.Case.clone()
-			c.Packets = c.Packets[:f.Packet+1]
-			try(c)
-		}
-	}
-	for changed, rounds := true, 0; changed && rounds < 10; rounds++ {
-		changed = false
-		for _, smaller := range cuts(best.Case) {
-			if len(smaller.Packets) > 0 && try(smaller) {
-				changed = true
-				break
-			}
-		}
-		if changed {
-			rounds--
-			if st.Rulesets+st.Refused > 400 {
-				break
-			}
-		}
-	}
-	return best
-}
-
-// cuts are the cases with one piece less, the largest pieces first.
-func cuts(c *Case) []*Case {
-	type cut struct {
-		size int
-		c    *Case
-	}
-	var all []cut
-	add := func(size int, f func(n *Case)) {
-		n := c.clone()
-		f(n)
-		all = append(all, cut{size, n})
-	}
-	for ti, t := range c.Tables {
-		if len(c.Tables) > 1 {
-			add(1000, func(n *Case) { n.Tables = append(n.Tables[:ti], n.Tables[ti+1:]...) })
-		}
-		for di := range t.Decls {
-			add(5, func(n *Case) {
-				d := n.Tables[ti].Decls
-				n.Tables[ti].Decls = append(d[:di], d[di+1:]...)
-			})
-		}
-		for ci, ch := range t.Chains {
-			add(100, func(n *Case) {
-				l := n.Tables[ti].Chains
-				n.Tables[ti].Chains = append(l[:ci], l[ci+1:]...)
-			})
-			for ri, rule := range ch.Rules {
-				add(10, func(n *Case) {
-					l := n.Tables[ti].Chains[ci].Rules
-					n.Tables[ti].Chains[ci].Rules = append(l[:ri], l[ri+1:]...)
-				})
-				words := strings.Fields(rule)
-				for from := range words {
-					for to := from + 1; to <= len(words) && to-from <= 6; to++ {
-						if to-from == len(words) {
-							continue
-						}
-						add(to-from, func(n *Case) {
-							left := append(append([]string(nil), words[:from]...), words[to:]...)
-							n.Tables[ti].Chains[ci].Rules[ri] = strings.Join(left, " ")
-						})
-					}
-				}
-			}
-		}
-	}
-	if len(c.Packets) > 1 {
-		for i := range c.Packets[:len(c.Packets)-1] {
-			add(7, func(n *Case) { n.Packets = append(n.Packets[:i], n.Packets[i+1:]...) })
-		}
-	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].size > all[j].size })
-	out := make([]*Case, len(all))
-	for i := range all {
-		out[i] = all[i].c
-	}
-	return out
 }

@@ -16,10 +16,17 @@ func slots(bits int) int { return (bits + 31) / 32 }
 // number lays a number out as it lies in a register.
 func number(v []byte, n int, order ir.ByteOrder) bytecode.Data {
 	b := make([]byte, n)
-	if len(v) > n {
-		copy(b, v[len(v)-n:])
-	} else {
+	for len(v) > n && v[0] == 0 {
+		v = v[1:]
+	}
+	switch {
+	case len(v) <= n:
 		copy(b[n-len(v):], v)
+	case order == ir.OrderHost:
+		copy(b, v[len(v)-n:])
+	default:
+		// Too long a number is written from its first byte on.
+		copy(b, v)
 	}
 	d := bytecode.Data{Bytes: b}
 	if order == ir.OrderHost && n > 1 {

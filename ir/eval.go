@@ -88,7 +88,9 @@ func isConstant(x Expr) bool {
 // isSingleton tells whether a constant is one value.
 func isSingleton(x Expr) bool {
 	switch x := x.(type) {
-	case *Value, *Verdict, *ObjectName:
+	case *Value:
+		return !x.Wildcard
+	case *Verdict, *ObjectName:
 		return true
 	case *Concat:
 		for _, i := range x.Items {
@@ -105,6 +107,9 @@ func isSingleton(x Expr) bool {
 func exprName(x Expr) string {
 	switch x := x.(type) {
 	case *Value:
+		if x.Wildcard {
+			return "prefix"
+		}
 		return "value"
 	case *Prefix:
 		return "prefix"

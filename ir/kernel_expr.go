@@ -132,6 +132,10 @@ func (c *ruleCtx) kernelExpr(e Expr, refuse func(Expr, string, string)) {
 	case *Binary:
 		c.kernelExpr(e.X, refuse)
 		c.kernelExpr(e.Y, refuse)
+		if !isConstant(e.Y) && paddedBits(e.Bits) > paddedBits(e.Y.Common().Bits) {
+			// nft_parse_register_load
+			refuse(e.Y, noData, "the right side is shorter than the left")
+		}
 	case *Byteorder:
 		c.kernelExpr(e.X, refuse)
 	case *RangeValue, *Value, *Prefix, *SetRef, *Verdict, *ObjectName:

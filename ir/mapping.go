@@ -176,6 +176,10 @@ func (c *ruleCtx) transferAnon(x Expr, set *Set) (Expr, bool) {
 			return nil, false
 		}
 	}
+	if !can && set.isMap() {
+		// The key of a map stays as long as the field.
+		return x, true
+	}
 	fit := func(v []byte) []byte {
 		if v == nil {
 			return nil

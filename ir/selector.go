@@ -245,7 +245,7 @@ func (c *ruleCtx) ctNetwork(x *CT) bool {
 func (c *ruleCtx) rt(x *RT) Expr {
 	pc := c.pc()
 	const ambiguous = "cannot determine ip protocol version, use \"ip nexthop\" or \"ip6 nexthop\" instead"
-	if x.Key == bytecode.RTNextHop4 && x.Type == TypeInvalid {
+	if x.Key == bytecode.RTNextHop4 {
 		switch pc.layer[bytecode.BaseNetwork].proto {
 		case protoIP:
 			x.Type, x.Bits = TypeIPv4Addr, 32

@@ -1,7 +1,6 @@
 package compile_test
 
 import (
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,10 +8,6 @@ import (
 	"testing"
 
 	"github.com/nftc/nftc/ir"
-)
-
-var (
-	record = flag.String("record", "", "record what this nft (1.1.7, as root, in a network namespace of its own) says of testdata/rules.cases")
 )
 
 // caseRuleset is the file that a case stands for.
@@ -91,7 +86,8 @@ func recordRules(t *testing.T, path string, cases [][2]string) {
 		if err := os.WriteFile(file, []byte(caseRuleset(c[0], c[1])), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command("unshare", "-n", *record, "--debug=netlink", "-c", "-f", file)
+		args := append(strings.Fields(*record), "--debug=netlink", "-c", "-f", file)
+		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Env = append(os.Environ(), "TZ=UTC", "LC_ALL=C")
 		text, err := cmd.Output()
 		b.WriteString("== " + c[0] + ": " + c[1] + "\n")

@@ -570,11 +570,16 @@ func (ev *elemEval) options(el *parser.Elem) *ElementOpts {
 		if d.n == nil {
 			continue
 		}
+		if d.n == o.Timeout && d.n.Text == "never" {
+			*d.set = true // the kernel is told 0
+			continue
+		}
 		v, ok := ev.duration(*d.n)
 		if !ok {
 			return nil
 		}
-		*d.v, *d.set = v, true
+		// nft does not tell the kernel of `timeout 0s`.
+		*d.v, *d.set = v, v != 0
 	}
 	for _, st := range o.Stmts {
 		in := ev.stateful(st)

@@ -562,10 +562,11 @@ func ParseDuration(s string) (uint64, error) {
 }
 
 // parseDate reads a local time, or seconds since the epoch; the result is in
-// nanoseconds since the epoch.
+// nanoseconds since the epoch. What follows a time is not looked at.
 func parseDate(opt *Options, s string) (uint64, error) {
-	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
-		if tm, err := time.Parse(layout, s); err == nil {
+	for _, layout := range []string{"Y-m-d H:M:S", "Y-m-d H:M", "Y-m-d"} {
+		if v, ok := scanTime(layout, s); ok {
+			tm := time.Date(v['Y'], time.Month(v['m']), v['d'], v['H'], v['M'], v['S'], 0, time.UTC)
 			return uint64(tm.Unix()-int64(opt.TZOffset)) * 1e9, nil
 		}
 	}
@@ -602,4 +603,38 @@ func parseHour(opt *Options, s string) (uint32, error) {
 		secs = 86400 - off + secs
 	}
 	return uint32(secs), nil
+}
+
+// scanTime reads numbers as strptime does: blanks in front of one are skipped,
+// and its digits end where another would exceed the greatest value.
+func scanTime(layout, s string) (v map[byte]int, ok bool) {
+	limits := map[byte]struct{ digits, from, to int }{
+		'Y': {4, 0, 9999}, 'm': {2, 1, 12}, 'd': {2, 1, 31}, 'H': {2, 0, 23}, 'M': {2, 0, 59}, 'S': {2, 0, 61},
+	}
+	v = make(map[byte]int)
+	for i := 0; i < len(layout); i++ {
+		limit, number := limits[layout[i]]
+		if number || layout[i] == ' ' {
+			s = strings.TrimLeft(s, " \t\n")
+		}
+		switch {
+		case layout[i] == ' ':
+		case !number:
+			if s == "" || s[0] != layout[i] {
+				return nil, false
+			}
+			s = s[1:]
+		default:
+			n, val := 0, 0
+			for n < limit.digits && n < len(s) && s[n] >= '0' && s[n] <= '9' && (n == 0 || val*10 <= limit.to) {
+				val = val*10 + int(s[n]-'0')
+				n++
+			}
+			if n == 0 || val < limit.from || val > limit.to {
+				return nil, false
+			}
+			v[layout[i]], s = val, s[n:]
+		}
+	}
+	return v, true
 }

@@ -180,6 +180,11 @@ func (c *ruleCtx) transferAnon(x Expr, set *Set) (Expr, bool) {
 		// The key of a map stays as long as the field.
 		return x, true
 	}
+	foldBits := b.Bits
+	if can && b.Op == OpRshift {
+		// Elements grow by the shift that is undone.
+		foldBits = max(foldBits, f.Bits+int(bytesUint(y.Bytes)))
+	}
 	fit := func(v []byte) []byte {
 		if v == nil {
 			return nil
@@ -193,7 +198,7 @@ func (c *ruleCtx) transferAnon(x Expr, set *Set) (Expr, bool) {
 			case OpRshift:
 				op = OpLshift
 			}
-			num = foldBytes(op, num, y.Bytes, b.Bits)
+			num = foldBytes(op, num, y.Bytes, foldBits)
 		}
 		return numberOf(resize(num, n), f.Order)
 	}

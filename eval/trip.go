@@ -66,6 +66,15 @@ func (w *walk) showLink() {
 	}
 }
 
+// hardHeader is the length of the link layer header that the device writes
+// (dev->hard_header_len): an Ethernet header, unless it is known to be none.
+func (d *iface) hardHeader() int {
+	if d.info != nil && d.info.HasType && d.info.Type != packet.DevEther && d.info.Type != 772 {
+		return 0
+	}
+	return 14
+}
+
 func (t *trip) add(l layer, h bytecode.Hook) {
 	if t.n < maxSteps {
 		t.steps[t.n] = step{l, h}
@@ -245,6 +254,9 @@ func (e *Engine) prepare(w *walk) {
 	}
 	e.setDevices(w)
 	w.showLink()
+	if t.hook == bytecode.HookEgress && w.p.LL < 0 {
+		w.p.HardHeader = w.out.hardHeader()
+	}
 	if t.layer == layerIPv4 || t.layer == layerIPv6 {
 		w.prioAtHook(e)
 		if t.hook != bytecode.HookPrerouting && t.hook != bytecode.HookOutput && !t.tracked && e.tracks[t.layer] {

@@ -146,9 +146,8 @@ func readTuple(p *packet.Packet, nh, th int, l3, proto uint8) (t Tuple, ok bool)
 		copy(t.Dst[:], h[24:40])
 	}
 	switch proto {
-	case packet.ProtoTCP, packet.ProtoUDP, packet.ProtoUDPLite, packet.ProtoSCTP, packet.ProtoDCCP:
-		// nf_ct_get_tuple_ports; UDP-Lite and DCCP are in no kernel's list since
-		// 7.0, and are told apart by ports before.
+	case packet.ProtoTCP, packet.ProtoUDP, packet.ProtoUDPLite, packet.ProtoSCTP:
+		// nf_ct_get_tuple_ports: DCCP is no longer in its list.
 		h, a := at(p, th, 4)
 		if a != packet.None {
 			return t, false

@@ -66,9 +66,6 @@ func (e *encoder) library(in bytecode.Instr) (expr.Any, bool) {
 		return &expr.Immediate{Register: r(in.Dst), Data: in.Data.Bytes}, true
 	case *bytecode.Payload:
 		return &expr.Payload{OperationType: expr.PayloadLoad, DestRegister: r(in.Dst), Base: expr.PayloadBase(in.Base), Offset: in.Offset, Len: in.Len}, true
-	case *bytecode.PayloadSet:
-		return &expr.Payload{OperationType: expr.PayloadWrite, SourceRegister: r(in.Src), Base: expr.PayloadBase(in.Base), Offset: in.Offset, Len: in.Len,
-			CsumType: expr.PayloadCsumType(in.CsumType), CsumOffset: in.CsumOff, CsumFlags: in.CsumFlags}, true
 	case *bytecode.Bitwise:
 		if in.Op != bytecode.BitwiseMaskXor {
 			return nil, false
@@ -160,8 +157,10 @@ const (
 	nftaSynproxyWS    = 2
 	nftaSynproxyFlags = 3
 	nftaVerdictID     = 3
-	nftaDynsetFlags   = 9
-	nftaDynsetExprs   = 10
+
+	nftaPayloadCsumFlags = 8
+	nftaDynsetFlags      = 9
+	nftaDynsetExprs      = 10
 )
 
 // optReg adds a register attribute unless the register is absent (0).
@@ -187,6 +186,16 @@ func (e *encoder) own(in bytecode.Instr) (attrs, error) {
 		}
 		if in.Invert {
 			a.u32(unix.NFTA_LOOKUP_FLAGS, unix.NFT_LOOKUP_F_INV)
+		}
+	case *bytecode.PayloadSet: // the library leaves the flags out when there is no checksum type
+		a.u32(unix.NFTA_PAYLOAD_SREG, uint32(in.Src))
+		a.u32(unix.NFTA_PAYLOAD_BASE, uint32(in.Base))
+		a.u32(unix.NFTA_PAYLOAD_OFFSET, in.Offset)
+		a.u32(unix.NFTA_PAYLOAD_LEN, in.Len)
+		a.u32(unix.NFTA_PAYLOAD_CSUM_TYPE, uint32(in.CsumType))
+		a.u32(unix.NFTA_PAYLOAD_CSUM_OFFSET, in.CsumOff)
+		if in.CsumFlags != 0 {
+			a.u32(nftaPayloadCsumFlags, in.CsumFlags)
 		}
 	case *bytecode.Bitwise:
 		a.u32(unix.NFTA_BITWISE_SREG, uint32(in.Src))

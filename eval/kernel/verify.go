@@ -174,6 +174,10 @@ func (v *Verifier) prepare(p *packet.Packet, c *Comparison) string {
 	if err := v.s.Injectable(p); err != nil {
 		return strings.TrimPrefix(err.Error(), "kernel: ")
 	}
+	if p.Enter(packet.ViewInet); p.NFProto == packet.NFProtoIPv6 && p.Info.L4Set && p.Info.TH > p.Info.End {
+		// nf_trace_fill_pkt_info fails to copy a header from there.
+		return "the kernel cannot trace a packet whose headers reach past its end"
+	}
 	st = &p.Stated
 	st.PathLen, st.Direction = 0, packet.DirUnknown
 	st.Has &= packet.HasIifName | packet.HasOifName | packet.HasIbrName | packet.HasObrName

@@ -38,6 +38,9 @@ func (p *Packet) FindIPv4Option(target uint8) (int, Absent) {
 	}
 	// The kernel reads at skb->data, which at egress is the link layer header.
 	base := p.Info.Start
+	if base < p.NH && p.LL < 0 {
+		return -1, LinkNotCaptured
+	}
 	h, a := p.header(base, 20)
 	if a != None {
 		return -1, a

@@ -81,6 +81,10 @@ type Packet struct {
 	// priority tag once ClearVLAN took it away.
 	LLGap int
 
+	// HardHeader is the length of the link layer header that the device puts in
+	// front, for ViewEgress of a packet that has none in Data.
+	HardHeader int
+
 	PktType PktType // as eth_type_trans finds it (destination taken as ours), or as the capture says; `meta pkttype`
 	DevType uint16  // ARPHRD_* of the device that the link type belongs to; `meta iiftype`
 
@@ -128,6 +132,7 @@ func (p *Packet) clear() {
 	p.VLANPresent, p.VLANProto, p.VLANTCI = false, 0, 0
 	p.PktType, p.DevType = PktHost, DevVoid
 	p.llKnown = 0
+	p.HardHeader = 0
 }
 
 // knowLL notes bytes of the Ethernet header that the capture replaced.

@@ -67,7 +67,11 @@ func (p *Packet) Enter(v View) bool {
 		}
 		return true
 	}
-	if v == ViewEgress && p.LL >= 0 {
+	switch {
+	case v != ViewEgress:
+	case p.LL < 0:
+		i.Start = p.NH - p.HardHeader
+	default:
 		i.Start = p.LL + p.LLGap
 		if p.VLANPresent {
 			i.Start += 4

@@ -2,7 +2,9 @@ package ir
 
 import (
 	"bytes"
-	"sort"
+	"cmp"
+	"encoding/binary"
+	"slices"
 )
 
 // collision finds an element among those from index fresh on that the kernel
@@ -17,40 +19,102 @@ func (ks *kernelSet) collision(fresh int) *Element {
 	if len(es)-fresh < 1 || len(es) < 2 {
 		return nil
 	}
-	off, n := ks.selective()
-	order := make([]int32, 0, len(es))
-	for i := range es {
-		if !es[i].Catchall && !es[i].remove {
-			order = append(order, int32(i))
+	spans := ks.fieldSpans()
+	// reach[k] is the highest upper end among spans[:k+1].
+	reach := make([]uint64, len(spans))
+	for k := range spans {
+		reach[k] = spans[k].to
+		if k > 0 {
+			reach[k] = max(reach[k], reach[k-1])
 		}
 	}
-	from := func(i int32) []byte { return es[i].From[off : off+n] }
-	high := func(i int32) []byte { return es[i].high()[off : off+n] }
-	sort.Slice(order, func(a, b int) bool { return bytes.Compare(from(order[a]), from(order[b])) < 0 })
-	// reach[k] is the highest upper end among order[:k+1]
-	reach := make([][]byte, len(order))
-	for k, i := range order {
-		reach[k] = high(i)
-		if k > 0 && bytes.Compare(reach[k-1], reach[k]) > 0 {
-			reach[k] = reach[k-1]
-		}
-	}
-	for j := fresh; j < len(es); j++ {
-		e := &es[j]
-		if e.Catchall || e.remove {
+	first := len(es) // the refused element that came first
+	for at := range spans {
+		s := &spans[at]
+		j := int(s.i)
+		if j < fresh || j > first {
 			continue
 		}
-		for _, p := range [2][]byte{e.From, e.high()} {
-			q := p[off : off+n]
-			k := sort.Search(len(order), func(k int) bool { return bytes.Compare(from(order[k]), q) > 0 }) - 1
-			for ; k >= 0 && bytes.Compare(reach[k], q) >= 0; k-- {
-				if i := int(order[k]); i < j && ks.holds(&es[i], p) {
-					return e
+		e := &es[j]
+		k := at
+		for n, p := range [2][]byte{e.From, e.high()} {
+			q := s.from
+			if n == 1 {
+				q = s.to
+			}
+			// The last span that starts at or below q is not far behind.
+			for k+1 < len(spans) && spans[k+1].from <= q {
+				k++
+			}
+			for b := k; b >= 0 && reach[b] >= q; b-- {
+				if i := int(spans[b].i); i < j && spans[b].to >= q && ks.holds(&es[i], p) {
+					first = min(first, j)
+					break
 				}
 			}
 		}
 	}
-	return nil
+	if first == len(es) {
+		return nil
+	}
+	return &es[first]
+}
+
+// fieldSpan is what an element covers of one field, in eight bytes of it.
+type fieldSpan struct {
+	from, to uint64
+	i        uint32 // index of the element
+}
+
+// fieldSpans are the spans of the most selective field, sorted by their lower
+// ends. Bytes that all elements share are left out, and bytes behind the
+// eighth: two spans may then seem to meet that do not, never the reverse.
+func (ks *kernelSet) fieldSpans() []fieldSpan {
+	off, n := ks.selective()
+	spans := make([]fieldSpan, 0, len(ks.elems))
+	skip := n
+	var sample []byte
+	for i := range ks.elems {
+		e := &ks.elems[i]
+		if e.Catchall || e.remove {
+			continue
+		}
+		if sample == nil {
+			sample = e.From[off : off+n]
+		}
+		for _, b := range [2][]byte{e.From[off : off+n], e.high()[off : off+n]} {
+			for skip > 0 && !bytes.Equal(b[:skip], sample[:skip]) {
+				skip--
+			}
+		}
+		spans = append(spans, fieldSpan{i: uint32(i)})
+	}
+	off, n = off+skip, min(n-skip, 8)
+	ascending := true
+	for k := range spans {
+		e := &ks.elems[spans[k].i]
+		spans[k].from, spans[k].to = bigEndian(e.From[off:off+n]), bigEndian(e.high()[off:off+n])
+		ascending = ascending && (k == 0 || spans[k-1].from <= spans[k].from)
+	}
+	if !ascending {
+		slices.SortFunc(spans, func(a, b fieldSpan) int { return cmp.Compare(a.from, b.from) })
+	}
+	return spans
+}
+
+// bigEndian reads up to eight bytes as a number.
+func bigEndian(b []byte) uint64 {
+	switch len(b) {
+	case 8:
+		return binary.BigEndian.Uint64(b)
+	case 4:
+		return uint64(binary.BigEndian.Uint32(b))
+	}
+	var v uint64
+	for _, c := range b {
+		v = v<<8 | uint64(c)
+	}
+	return v
 }
 
 // holds tells whether a point lies in an element, in every field.

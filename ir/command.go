@@ -4,6 +4,7 @@ import (
 	"github.com/nftc/nftc/compile/bytecode"
 	"github.com/nftc/nftc/internal/diag"
 	"github.com/nftc/nftc/parser"
+	"slices"
 )
 
 // tableKey names a table.
@@ -392,8 +393,8 @@ func (r *resolver) addRule(w where, ch *Chain, pr *parser.Rule, at ruleStep) {
 		if at.verb == parser.VerbInsert {
 			i = 0
 		}
-		for j, x := range list {
-			if x == s.Position && s.Position != nil {
+		if s.Position != nil {
+			if j := slices.Index(list, s.Position); j >= 0 {
 				i = j
 				if at.verb != parser.VerbInsert {
 					i++

@@ -78,11 +78,25 @@ func sortElements(es []Element) {
 		}
 		return cmp.Compare(a.i, b.i)
 	})
-	out := make([]Element, len(es))
-	for i, f := range refs {
-		out[i] = es[f.i]
+	// The elements move along the cycles of the permutation.
+	const done = ^uint32(0)
+	for i := range refs {
+		if refs[i].i == done {
+			continue
+		}
+		first := es[i]
+		at := i
+		for {
+			from := int(refs[at].i)
+			refs[at].i = done
+			if from == i {
+				es[at] = first
+				break
+			}
+			es[at] = es[from]
+			at = from
+		}
 	}
-	copy(es, out)
 }
 
 func allOnes(b []byte) bool {

@@ -66,7 +66,11 @@ func (r *resolver) addSet(w where, c *parser.Command) {
 			set.broken = true
 			return
 		}
-		all = append(all, ev.out...)
+		if all == nil {
+			all = ev.out
+		} else {
+			all = append(all, ev.out...)
+		}
 	}
 	orderKeys(set, all)
 	if set.pointSet() {

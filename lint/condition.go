@@ -46,6 +46,9 @@ func condition(m *ir.Match) (f field, bits int, vs values, ok bool) {
 	if !ok || m.Y == nil || bits <= 0 {
 		return f, bits, nil, false
 	}
+	if v, ok := equals(m, f, bits); ok {
+		return f, bits, v, true
+	}
 	if f == fieldCTState || bits <= enumerable {
 		if vs, ok := enumerate(m, f, bits); ok {
 			return f, bits, vs, true
@@ -93,6 +96,16 @@ func condition(m *ir.Match) (f field, bits int, vs values, ok bool) {
 		return f, bits, nil, true // nothing is below zero or above the top
 	}
 	return f, bits, newValues([]interval{iv}), true
+}
+
+// equals is the frequent case of condition: a whole field and one value of it.
+func equals(m *ir.Match, f field, bits int) (values, bool) {
+	v, ok := m.Y.(*ir.Value)
+	if !ok || v.Wildcard || len(v.Bytes)*8 != bits || f == fieldCTState || m.X != unwrap(m.X) ||
+		m.Op != ir.MatchEq && (m.Op != ir.MatchImplicit || isBitmask(m.X.Common().Type)) || !isPlain(m.X) {
+		return nil, false
+	}
+	return single(v.Bytes), true
 }
 
 func isSet(e ir.Expr) bool { _, ok := e.(*ir.SetRef); return ok }
@@ -223,8 +236,7 @@ func compute(e ir.Expr, v uint64) (uint64, bool) {
 		}
 		return 0, false
 	}
-	_, _, _, ok := loadOf(e)
-	return v, ok
+	return v, isLoad(e)
 }
 
 // holds tells whether the match is true for a computed left side.

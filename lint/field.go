@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/nftc/nftc/compile/bytecode"
 	"github.com/nftc/nftc/ir"
@@ -27,52 +28,125 @@ func fieldOf(e ir.Expr) (f field, bits int, ok bool) {
 	return f, bits, ok && whole
 }
 
+// load is what names a field: its kind and up to four numbers.
+type load struct {
+	kind       loadKind
+	inner      string
+	a, b, c, d int
+}
+
+type loadKind uint8
+
+const (
+	loadNone loadKind = iota
+	loadPayload
+	loadExthdr
+	loadExthdrPresent
+	loadMeta
+	loadInnerMeta
+	loadCT
+	loadRT
+	loadFib
+	loadSocket
+)
+
+// loadFormats are the names of fields by kind.
+var loadFormats = [...]string{
+	loadPayload:       "payload %s:%d:%d:%d",
+	loadExthdr:        "exthdr %d:%d:%d:%d",
+	loadExthdrPresent: "exthdr %d:%d present",
+	loadMeta:          "meta %d",
+	loadInnerMeta:     "meta %s:%d",
+	loadCT:            "ct %d:%d:%d",
+	loadRT:            "rt %d",
+	loadFib:           "fib %d:%d",
+	loadSocket:        "socket %d:%d",
+}
+
+// fieldNames remembers names: long rulesets load few fields in many rules.
+var fieldNames = struct {
+	sync.Mutex
+	m map[load]field
+}{m: make(map[load]field)}
+
+func (l load) name() field {
+	fieldNames.Lock()
+	defer fieldNames.Unlock()
+	f, ok := fieldNames.m[l]
+	if !ok {
+		args := []any{l.a, l.b, l.c, l.d}
+		if l.kind == loadPayload || l.kind == loadInnerMeta {
+			args = []any{l.inner, l.a, l.b, l.c}
+		}
+		format := loadFormats[l.kind]
+		f = field(fmt.Sprintf(format, args[:strings.Count(format, "%")]...))
+		fieldNames.m[l] = f
+	}
+	return f
+}
+
 // loadOf is fieldOf for parts of bytes too: they are named by the bytes that are
 // loaded for them, and whole is false.
 func loadOf(e ir.Expr) (f field, bits int, whole, ok bool) {
+	l, bits, whole := loadAt(e)
+	switch {
+	case l.kind == loadNone:
+		return "", 0, false, false
+	case l.kind == loadMeta && l.a == int(bytecode.MetaL4Proto):
+		return fieldL4Proto, bits, true, true
+	case l.kind == loadCT && l.a == int(bytecode.CTState):
+		return fieldCTState, bits, true, true
+	}
+	return l.name(), bits, whole, true
+}
+
+// isLoad tells whether loadOf understands an expression.
+func isLoad(e ir.Expr) bool {
+	l, _, _ := loadAt(e)
+	return l.kind != loadNone
+}
+
+// loadAt describes a load, and whether it is of whole bytes.
+func loadAt(e ir.Expr) (l load, bits int, whole bool) {
 	bits = e.Common().Bits
 	switch e := e.(type) {
 	case *ir.Payload:
 		offset, bits, whole := enclosing(e.Offset, bits)
-		inner := ""
+		l = load{kind: loadPayload, a: int(e.Base), b: offset, c: bits}
 		if e.Inner != nil {
-			inner = e.Inner.Name
+			l.inner = e.Inner.Name
 		}
-		return field(fmt.Sprintf("payload %s:%d:%d:%d", inner, e.Base, offset, bits)), bits, whole, true
+		return l, bits, whole
 	case *ir.Exthdr:
 		if e.Present {
-			return field(fmt.Sprintf("exthdr %d:%d present", e.Op, e.Number)), bits, true, true
+			return load{kind: loadExthdrPresent, a: int(e.Op), b: int(e.Number)}, bits, true
 		}
 		offset, bits, whole := enclosing(e.Offset, bits)
-		return field(fmt.Sprintf("exthdr %d:%d:%d:%d", e.Op, e.Number, offset, bits)), bits, whole, true
+		return load{kind: loadExthdr, a: int(e.Op), b: int(e.Number), c: offset, d: bits}, bits, whole
 	case *ir.Meta:
 		switch {
 		case e.Inner != nil:
-			return field(fmt.Sprintf("meta %s:%d", e.Inner.Name, e.Key)), bits, true, true
+			return load{kind: loadInnerMeta, inner: e.Inner.Name, a: int(e.Key)}, bits, true
 		case e.Key == bytecode.MetaPRandom:
-			return "", 0, false, false
+			return load{}, 0, false
 		case e.Key == bytecode.MetaTimeHour, e.Key == bytecode.MetaTimeDay:
-			return "", 0, false, false // their constants depend on the time zone
-		case e.Key == bytecode.MetaL4Proto:
-			return fieldL4Proto, bits, true, true
+			return load{}, 0, false // their constants depend on the time zone
 		}
-		return field(fmt.Sprintf("meta %d", e.Key)), bits, true, true
+		return load{kind: loadMeta, a: int(e.Key)}, bits, true
 	case *ir.CT:
 		switch e.Key {
-		case bytecode.CTState:
-			return fieldCTState, bits, true, true
 		case bytecode.CTPkts, bytecode.CTBytes, bytecode.CTAvgPkt, bytecode.CTExpiration:
-			return "", 0, false, false
+			return load{}, 0, false
 		}
-		return field(fmt.Sprintf("ct %d:%d:%d", e.Key, e.Dir, e.NFProto)), bits, true, true
+		return load{kind: loadCT, a: int(e.Key), b: int(e.Dir), c: int(e.NFProto)}, bits, true
 	case *ir.RT:
-		return field(fmt.Sprintf("rt %d", e.Key)), bits, true, true
+		return load{kind: loadRT, a: int(e.Key)}, bits, true
 	case *ir.Fib:
-		return field(fmt.Sprintf("fib %d:%d", e.Flags, e.Result)), bits, true, true
+		return load{kind: loadFib, a: int(e.Flags), b: int(e.Result)}, bits, true
 	case *ir.Socket:
-		return field(fmt.Sprintf("socket %d:%d", e.Key, e.Level)), bits, true, true
+		return load{kind: loadSocket, a: int(e.Key), b: int(e.Level)}, bits, true
 	}
-	return "", 0, false, false
+	return load{}, 0, false
 }
 
 // enclosing widens bits to the bytes that hold them.

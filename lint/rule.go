@@ -276,10 +276,13 @@ func matchText(m *ir.Match) (string, bool) {
 // bind narrows the bound of a field.
 func (a *rule) bind(f field, bits int, vs values, sp diag.Span) {
 	old, had := a.bounds[f]
-	if !had {
-		old = bound{values: domain(f, bits)}
+	b := bound{values: vs, span: sp}
+	switch {
+	case had:
+		b.values = old.values.intersect(vs)
+	case f == fieldCTState:
+		b.values = domain(f, bits).intersect(vs)
 	}
-	b := bound{values: old.values.intersect(vs), span: sp}
 	if len(b.values) == 0 && a.contradiction == nil {
 		a.contradiction = &contradiction{span: sp, earlier: old.span}
 	}

@@ -27,6 +27,11 @@ func (e *Engine) advance(w *walk) bool {
 	case t.hook == bytecode.HookPrerouting:
 		return e.routeIn(w)
 	case t.hook == bytecode.HookForward:
+		if t.options {
+			w.touch()
+			w.p.ForwardIPv4Options(e.addressOf(w.out.name).As4())
+			t.options = false
+		}
 		if t.n == t.at+1 {
 			t.add(t.layer, bytecode.HookPostrouting)
 			t.add(layerNetdev, bytecode.HookEgress)
@@ -186,6 +191,9 @@ func (e *Engine) routeIn(w *walk) bool {
 func (e *Engine) toInput(w *walk) bool {
 	t := &w.trip
 	if t.layer == layerIPv4 {
+		if _, dst, a := addrs2(w.p); a == packet.None {
+			e.receiveOptions(w, dst)
+		}
 		if e.reassemble(w, &e.localDefrag, fragLocal) != codeContinue {
 			w.end.verdict = Stolen
 			return false
@@ -212,8 +220,30 @@ func (e *Engine) forward(w *walk, r *Route) bool {
 		return w.stackDrop(StackMTU)
 	}
 	w.p.DecrementTTL()
+	if t.layer == layerIPv4 {
+		e.receiveOptions(w, e.addressOf(w.in.name))
+	}
 	t.add(t.layer, bytecode.HookForward)
 	return true
+}
+
+// addressOf is the IPv4 address by which the host is known on a device; 0.0.0.0
+// without one.
+func (e *Engine) addressOf(dev string) addr {
+	if h := e.env.Host; h != nil {
+		if a, ok := h.PrimaryAddr(dev, false); ok {
+			return a
+		}
+	}
+	return netip.IPv4Unspecified()
+}
+
+// receiveOptions is ip_rcv_options: self is this host's address (fib_compute_spec_dst).
+func (e *Engine) receiveOptions(w *walk, self addr) {
+	if self.Is4() && w.p.NH >= 0 && w.p.NH < len(w.p.Data) && w.p.Data[w.p.NH]&15 > 5 {
+		w.touch()
+		w.trip.options = w.p.ReceiveIPv4Options(self.As4())
+	}
 }
 
 // tooLong is ip_exceeds_mtu and ip6_pkt_too_big: IPv4 only with DF set.

@@ -39,6 +39,7 @@ type trip struct {
 	// The link layer header of a packet that is sent, which rules do not see
 	// before egress.
 	hidden   linkHeader
+	options  bool // IPv4 options changed since the header checksum was computed
 	rerouted bool // NAT changed the destination
 }
 
@@ -258,6 +259,7 @@ func (e *Engine) prepare(w *walk) {
 		w.p.HardHeader = w.out.hardHeader()
 	}
 	if t.layer == layerIPv4 || t.layer == layerIPv6 {
+		w.p.Trim()
 		w.prioAtHook(e)
 		if t.hook != bytecode.HookPrerouting && t.hook != bytecode.HookOutput && !t.tracked && e.tracks[t.layer] {
 			// A stated hook behind tracking: the packet has been tracked there.

@@ -174,15 +174,16 @@ func readTuple(p *packet.Packet, nh, th int, l3, proto uint8) (t Tuple, ok bool)
 	case packet.ProtoGRE:
 		// gre_pkt_to_tuple: only PPTP's version 1 has keys, by its helper.
 		h, a := at(p, th, 4)
-		if a != packet.None {
+		if a != packet.None || h[1]&7 != 1 {
+			break
+		}
+		if h, a = at(p, th, 8); a != packet.None {
+			break
+		}
+		if h[2] != 0x88 || h[3] != 0x0b { // GRE_PROTO_PPP
 			return t, false
 		}
-		if h[1]&7 == 1 {
-			if h, a = at(p, th, 8); a != packet.None {
-				return t, false
-			}
-			t.DstPort = binary.BigEndian.Uint16(h[6:])
-		}
+		t.DstPort = binary.BigEndian.Uint16(h[6:])
 	}
 	return t, true
 }

@@ -178,6 +178,9 @@ func (v *Verifier) prepare(p *packet.Packet, c *Comparison) string {
 		// nf_trace_fill_pkt_info fails to copy a header from there.
 		return "the kernel cannot trace a packet whose headers reach past its end"
 	}
+	if v.cfg.Trip != TripBridge && p.HasIPv4Timestamp() {
+		return "the kernel writes its time into the packet"
+	}
 	st = &p.Stated
 	st.PathLen, st.Direction = 0, packet.DirUnknown
 	st.Has &= packet.HasIifName | packet.HasOifName | packet.HasIbrName | packet.HasObrName
@@ -270,7 +273,7 @@ func (v *Verifier) Verify(p *packet.Packet, c *Comparison) error {
 // compare judges the outcome of both.
 func (v *Verifier) compare(p *packet.Packet, c *Comparison) {
 	ours, theirs := &c.Ours, &c.Theirs
-	if ours.Verdict == eval.Unknown {
+	if ours.Verdict == eval.Unknown || len(ours.Unknown) > 0 {
 		c.Status = NotKnown
 		for _, r := range ours.Unknown {
 			c.Reason = append(c.Reason, r.Cause.String())

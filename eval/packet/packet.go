@@ -107,7 +107,8 @@ type Packet struct {
 	llHdr   [18]byte
 	llKnown uint32
 
-	wireEnd int // offset where the frame ends on the wire, link layer trailer excluded
+	trimmed bool // Trim took place
+	wireEnd int  // offset where the frame ends on the wire, link layer trailer excluded
 	buf     []byte
 }
 
@@ -132,7 +133,7 @@ func (p *Packet) clear() {
 	p.VLANPresent, p.VLANProto, p.VLANTCI = false, 0, 0
 	p.PktType, p.DevType = PktHost, DevVoid
 	p.llKnown = 0
-	p.HardHeader = 0
+	p.HardHeader, p.trimmed = 0, false
 }
 
 // knowLL notes bytes of the Ethernet header that the capture replaced.

@@ -96,6 +96,16 @@ func (p *Packet) Enter(v View) bool {
 	return true
 }
 
+// Trim cuts off what lies behind the IP packet, as ip_rcv_core and ip6_rcv_core
+// do once: later changes of the length field do not move the end.
+func (p *Packet) Trim() {
+	if p.trimmed || !p.HasIP() {
+		return
+	}
+	p.Enter(ViewInet)
+	p.wireEnd, p.trimmed = p.Info.End, true
+}
+
 // setIPv4 is nft_set_pktinfo_ipv4, after ip_rcv_core has trimmed padding.
 func (p *Packet) setIPv4(i *Info) {
 	h, a := p.header(p.NH, 20)
@@ -104,7 +114,7 @@ func (p *Packet) setIPv4(i *Info) {
 		return
 	}
 	hl := int(h[0]&0x0f) * 4
-	if n := int(be16(h[2:])); n >= hl && p.NH+n < i.End {
+	if n := int(be16(h[2:])); n >= hl && p.NH+n < i.End && !p.trimmed {
 		i.End = p.NH + n
 	}
 	i.L4Set, i.L4Proto = true, h[9]
@@ -142,7 +152,7 @@ func (p *Packet) setIPv6(i *Info) {
 	}
 	// ip6_rcv_core: a zero length with hop-by-hop options is a jumbogram.
 	n := int(be16(h[4:]))
-	if (n != 0 || h[6] != ProtoHopOpts) && p.NH+40+n < i.End {
+	if (n != 0 || h[6] != ProtoHopOpts) && p.NH+40+n < i.End && !p.trimmed {
 		i.End = p.NH + 40 + n
 	}
 	p.findTransport6(i)

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"github.com/nftc/nftc/compile/bytecode"
+	tables "github.com/nftc/nftc/compile/set"
 	"github.com/nftc/nftc/eval/conntrack"
 )
 
@@ -18,6 +19,9 @@ type Env struct {
 	// loaded: limits have full buckets, sets with timeouts their elements.
 	// 0: the time of the first packet.
 	Start int64
+	// SetBackend is the back end of sets that it can hold; the others, and with Auto
+	// all, get the one that the offline plan chooses. Answers do not depend on it.
+	SetBackend tables.Backend
 }
 
 // Options choose what Run records beside the verdict. Both cost allocations.

@@ -34,7 +34,11 @@ type extra struct {
 // buildSet makes the table and resolves what elements refer to.
 func (e *Engine) buildSet(f *flattener, s *set) error {
 	var err error
-	s.tab, err = tables.Build(s.src, tables.Options{Now: e.setClock})
+	backend := e.env.SetBackend
+	if ok, _ := backend.Suits(s.src); !ok {
+		backend = tables.Auto
+	}
+	s.tab, err = tables.Build(s.src, tables.Options{Now: e.setClock, Backend: backend})
 	if err != nil {
 		return err
 	}

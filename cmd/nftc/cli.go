@@ -23,6 +23,7 @@ type cli struct {
 	Verify  verifyCmd  `cmd:"" help:"Compare verdicts with the live kernel, packet by packet."`
 	Test    testCmd    `cmd:"" help:"Run scenarios: rulesets, packets and the verdicts that are expected."`
 	Sets    setsCmd    `cmd:"" help:"Show how the kernel and nftc store each set."`
+	Bench   benchCmd   `cmd:"" help:"Measure the set back ends and the whole path."`
 	Explain explainCmd `cmd:"" help:"Print the documentation of a diagnostic."`
 }
 

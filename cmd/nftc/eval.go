@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/nftc/nftc/compile/set"
 	"github.com/nftc/nftc/eval"
 	"github.com/nftc/nftc/eval/packet"
 	"github.com/nftc/nftc/ir"
@@ -20,6 +21,7 @@ type evalCmd struct {
 	Summary     bool     `help:"Print counts by verdict and by rule instead of a line for each packet."`
 	Counters    bool     `help:"Print the ruleset with its counters filled in, after the packets."`
 	Explain     []string `placeholder:"N" help:"Print why packet N (number or name) got its verdict, and no other packet; may be repeated."`
+	Backend     string   `name:"set-backend" default:"auto" placeholder:"NAME" help:"Back end of sets: auto, hash, intervals, bitmap, pipapo, masks, segments or linear; a set that it cannot hold keeps its own. Answers do not depend on it."`
 	Quiet       bool     `short:"q" help:"Print differences from expected verdicts only."`
 	File        string   `arg:"" help:"Ruleset; - is standard input."`
 }
@@ -44,6 +46,9 @@ func (c *evalCmd) Run(a *app) error {
 	env, err := c.hostFlags.env(a)
 	if err != nil {
 		return err
+	}
+	if env.SetBackend, err = set.ParseBackend(c.Backend); err != nil {
+		return usageError{err.Error()}
 	}
 	defaults, err := c.packetFlags.defaults(env.Host)
 	if err != nil {

@@ -128,3 +128,7 @@ func (t *Table) Rebalance(readers ...*Reader) {
 	t.setSize(t.size)
 	slices.SortStableFunc(t.array, func(a, b *tuple) int { return cmp.Compare(uses[b.id], uses[a.id]) })
 }
+
+// Places is the number of places that lookups step over at most: up to the last
+// mask, holes included.
+func (r *Reader) Places() int { return len(r.t.array) }

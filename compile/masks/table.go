@@ -193,17 +193,3 @@ func (t *Table) scan(key *words, best uint32, skip, at int) (uint32, int, int) {
 	}
 	return best, at, tried
 }
-
-// LookupBatch looks up the keys that lie one behind the other in keys and sets
-// out[i] to the entry's number for key i, or -1.
-func (t *Table) LookupBatch(keys []byte, out []int64) {
-	n := t.cfg.KeyBytes
-	for i := range out {
-		out[i] = -1
-		if (i+1)*n <= len(keys) {
-			if number, ok := t.Lookup(keys[i*n : (i+1)*n]); ok {
-				out[i] = int64(number)
-			}
-		}
-	}
-}

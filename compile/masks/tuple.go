@@ -87,8 +87,10 @@ func (t *tuple) hash(key *words) uint64 {
 }
 
 // find gives the slot of a key, or -1.
-func (t *tuple) find(key *words) int {
-	h := t.hash(key)
+func (t *tuple) find(key *words) int { return t.findFrom(t.hash(key), key) }
+
+// findFrom is find for a key whose hash is known.
+func (t *tuple) findFrom(h uint64, key *words) int {
 	last := len(t.tags) - 1
 	tag := (h>>57 | 0x80) * lows
 	for g := int(h) & last; ; g = (g + 1) & last {

@@ -54,6 +54,21 @@ func New(fieldLens []int) (*Table, error) {
 	return t, nil
 }
 
+// NewNarrow is New for a table that keeps 4-bit groups whatever its size, as all
+// were before groups of 8 bits came (Linux 5.6). It is there to be compared with.
+func NewNarrow(fieldLens []int) (*Table, error) {
+	t, err := New(fieldLens)
+	if err != nil {
+		return nil, err
+	}
+	for i := range t.fields {
+		f := &t.fields[i]
+		// With a threshold of 0 no table is small enough for wide groups.
+		f.groups, f.groupBits, f.high = 2*f.length, GroupBitsLargeSet, 0
+	}
+	return t, nil
+}
+
 // KeyBytes is the key length in bytes, padding included.
 func (t *Table) KeyBytes() int { return t.keyBytes }
 

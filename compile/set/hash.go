@@ -81,36 +81,6 @@ func (h *wordHash) lookup(key uint64) Ref {
 	}
 }
 
-// lookupBatch first finds the slots of a block of keys and then reads them: the
-// reads do not depend on one another, so their cache misses overlap.
-func (h *wordHash) lookupBatch(keys []byte, klen int, out []Ref) {
-	const block = 16
-	mask := uint64(len(h.slots) - 1)
-	var words, slots [block]uint64
-	for len(out) > 0 {
-		n := min(block, len(out), len(keys)/klen)
-		if n == 0 {
-			for i := range out {
-				out[i] = None
-			}
-			return
-		}
-		for i := range n {
-			words[i] = wordOf(keys[i*klen : (i+1)*klen])
-			slots[i] = hashWord(words[i]) & mask
-		}
-		for i := range n {
-			s := &h.slots[slots[i]]
-			if s.key == words[i] || s.ref == 0 {
-				out[i] = Ref(s.ref - 1)
-			} else {
-				out[i] = h.lookup(words[i])
-			}
-		}
-		keys, out = keys[n*klen:], out[n:]
-	}
-}
-
 // put adds a key or gives it another element.
 func (h *wordHash) put(key uint64, ref Ref) {
 	if 2*(h.used+1) > len(h.slots) {
@@ -177,8 +147,12 @@ func newBytesHash(n, klen int) *bytesHash {
 func (h *bytesHash) key(i uint64) []byte { return h.keys[int(i)*h.klen:][:h.klen] }
 
 func (h *bytesHash) find(key []byte) uint64 {
+	return h.findFrom(hashBytes(key)&uint64(len(h.refs)-1), key)
+}
+
+// findFrom is find for a key whose hash names slot i.
+func (h *bytesHash) findFrom(i uint64, key []byte) uint64 {
 	mask := uint64(len(h.refs) - 1)
-	i := hashBytes(key) & mask
 	for h.refs[i] != 0 && !bytes.Equal(h.key(i), key) {
 		i = (i + 1) & mask
 	}
@@ -226,13 +200,13 @@ func (h *bytesHash) remove(key []byte) {
 	h.refs[i] = 0
 }
 
-// buildHash fills the hash table. A key that comes twice is an error, as the
+// buildHash fills the hash table, of room for capacity elements at least. A key that comes twice is an error, as the
 // kernel holds each once.
-func (t *Table) buildHash() error {
+func (t *Table) buildHash(capacity int) error {
 	if t.klen <= 8 {
-		t.short = newWordHash(t.count)
+		t.short = newWordHash(max(t.count, capacity))
 	} else {
-		t.long = newBytesHash(t.count, t.klen)
+		t.long = newBytesHash(max(t.count, capacity), t.klen)
 	}
 	for i := range t.static {
 		e := &t.static[i]

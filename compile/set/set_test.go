@@ -198,9 +198,13 @@ func agree(t *testing.T, seed uint64, s *bytecode.Set, r *rand.Rand) {
 	}
 	for _, table := range tables {
 		out := make([]Ref, len(want))
-		table.LookupBatch(keys, out)
-		if !slices.Equal(out, want) {
-			t.Fatalf("seed %d: %v: batch gives other answers", seed, table.Backend())
+		for _, ahead := range []Ahead{table.Ahead(), {}, {Distance: 1}, {Distance: 5, Touch: true}, {Distance: 40}, {Distance: 1000}} {
+			table.SetAhead(ahead)
+			clear(out)
+			table.LookupBatch(keys, out)
+			if !slices.Equal(out, want) {
+				t.Fatalf("seed %d: %v: batch gives other answers with %+v", seed, table.Backend(), ahead)
+			}
 		}
 	}
 }

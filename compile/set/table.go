@@ -22,6 +22,9 @@ type Options struct {
 	// Now is the clock in nanoseconds from any origin. Without it time stands still
 	// at 0. It is asked only by sets whose elements can expire.
 	Now func() int64
+	// Capacity is the number of elements that a hash table has room for from the
+	// start; it grows beyond it when needed.
+	Capacity int
 }
 
 // Table is a set as evaluation uses it.
@@ -54,6 +57,7 @@ type Table struct {
 	parts  *segments
 	linear *linear
 
+	ahead  Ahead
 	reader Reader
 }
 
@@ -88,7 +92,7 @@ func Build(s *bytecode.Set, opts Options) (*Table, error) {
 	var err error
 	switch backend {
 	case Hash:
-		err = t.buildHash()
+		err = t.buildHash(opts.Capacity)
 	case Intervals:
 		t.points, err = newIntervals(t)
 	case Bitmap:
@@ -108,6 +112,7 @@ func Build(s *bytecode.Set, opts Options) (*Table, error) {
 		return nil, fmt.Errorf("set %s: %w", s.Name, err)
 	}
 	t.reader = *t.NewReader()
+	t.ahead = DefaultAhead(t.Bytes(), t.count)
 	return t, nil
 }
 
@@ -253,16 +258,40 @@ func (r *Reader) Lookup(key []byte) (Ref, bool) {
 
 // LookupBatch is Table.LookupBatch.
 func (r *Reader) LookupBatch(keys []byte, out []Ref) {
-	n := r.t.klen
-	if r.t.short != nil && r.t.expires == nil && r.t.catchall < 0 {
-		r.t.short.lookupBatch(keys, n, out)
-		return
+	t := r.t
+	n := t.klen
+	if t.expires == nil && t.catchall < 0 {
+		switch {
+		case t.short != nil:
+			t.short.lookupAhead(keys, n, out, t.ahead)
+			return
+		case t.long != nil:
+			t.long.lookupAhead(keys, out, t.ahead)
+			return
+		case t.tuples != nil:
+			t.lookupMasks(keys, out)
+			return
+		}
 	}
 	for i := range out {
 		out[i] = None
 		if (i+1)*n <= len(keys) {
 			out[i], _ = r.Lookup(keys[i*n : (i+1)*n])
 		}
+	}
+}
+
+// lookupMasks is LookupBatch through the masks' own batches.
+func (t *Table) lookupMasks(keys []byte, out []Ref) {
+	const block = 64
+	var numbers [block]int64
+	for len(out) > 0 {
+		n := min(block, len(out))
+		t.tuples.LookupBatch(keys, numbers[:n], masks.Ahead{Distance: t.ahead.Distance, Touch: t.ahead.Touch})
+		for i, v := range numbers[:n] {
+			out[i] = Ref(v)
+		}
+		keys, out = keys[min(len(keys), n*t.klen):], out[n:]
 	}
 }
 

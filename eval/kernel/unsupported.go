@@ -5,6 +5,7 @@ package kernel
 import (
 	"fmt"
 	"runtime"
+	"time"
 
 	"github.com/nftc/nftc/compile/bytecode"
 	"github.com/nftc/nftc/eval/packet"
@@ -27,3 +28,6 @@ func (*Session) Injectable(*packet.Packet) error { return Available() }
 
 // Interfaces is empty.
 func (*Session) Interfaces() []Interface { return nil }
+
+// Burst fails.
+func (*Session) Burst(string, [][]byte, int) (time.Duration, error) { return 0, Available() }

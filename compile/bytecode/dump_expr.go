@@ -236,10 +236,8 @@ func dumpExthdrOp(o ExthdrOp) string {
 	return ""
 }
 
+// dumpSocket leaves out the level of a cgroup, as libnftnl does.
 func dumpSocket(in *Socket) string {
-	if in.Key == SocketCgroupV2 {
-		return fmt.Sprintf("[ socket load %s => %s level %d ]", in.Key, in.Dst, in.Level)
-	}
 	return fmt.Sprintf("[ socket load %s => %s ]", in.Key, in.Dst)
 }
 

@@ -152,7 +152,7 @@ func (w *walk) devMeta(key bytecode.MetaKey, dst uint8) int32 {
 		case d.state == devUnknown:
 			w.unknown(dst, 4, unstated)
 		default:
-			w.unknown(dst, 4, CauseIfIndex)
+			w.put32(dst, ownIndex(w, d.name))
 		}
 	case bytecode.MetaIIFType, bytecode.MetaOIFType:
 		switch {
@@ -193,6 +193,19 @@ func (w *walk) devMeta(key bytecode.MetaKey, dst uint8) int32 {
 		}
 	}
 	return codeContinue
+}
+
+// ownIndex is the index of a device that nothing but its name is known of: one
+// that differs from the indexes of all devices that are known by name. The
+// result says so.
+func ownIndex(w *walk, name string) uint32 {
+	w.res.Assumed |= AssumedOwnIndex
+	// FNV-1a; real indexes count from 1.
+	h := uint32(2166136261)
+	for i := 0; i < len(name); i++ {
+		h = (h ^ uint32(name[i])) * 16777619
+	}
+	return h&0x3fffffff | 0x40000000
 }
 
 // pktTypeOf is the packet type that nft_meta_get_eval reports: looped packets

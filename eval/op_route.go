@@ -87,7 +87,7 @@ func (e *Engine) fib(w *walk, o *op) int32 {
 	default:
 		i := e.ifByName[dev]
 		if i == nil || i.Index == 0 {
-			w.unknown(o.dst, 4, CauseIfIndex)
+			w.put32(o.dst, ownIndex(w, dev))
 			break
 		}
 		w.put32(o.dst, i.Index)

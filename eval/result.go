@@ -182,6 +182,9 @@ const (
 	// AssumedNoIPsec: the packet neither came out of an IPsec tunnel of this
 	// host nor goes into one.
 	AssumedNoIPsec
+	// AssumedOwnIndex: an interface that is known by its name only has an index
+	// that the ruleset does not name.
+	AssumedOwnIndex
 )
 
 var assumptionNames = [...]string{
@@ -192,6 +195,7 @@ var assumptionNames = [...]string{
 	"not offloaded by a flowtable",
 	"sent by this host",
 	"no IPsec",
+	"an interface that the ruleset does not name has an index of its own",
 }
 
 // Each calls f with the name of every assumption in the set.

@@ -19,7 +19,6 @@ const (
 	CauseSecmark
 	CauseInterface    // the incoming one
 	CauseOutInterface // the outgoing one
-	CauseIfIndex
 	CauseIfType
 	CauseIfGroup
 	CauseIfKind
@@ -48,7 +47,6 @@ var causeNames = [...]string{
 	CauseSecmark:      "secmark not stated",
 	CauseInterface:    "interface not stated",
 	CauseOutInterface: "outgoing interface not stated",
-	CauseIfIndex:      "interface index not known",
 	CauseIfType:       "interface type not known",
 	CauseIfGroup:      "interface group not known",
 	CauseIfKind:       "interface kind not known",

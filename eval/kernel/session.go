@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/netip"
 	"runtime"
 	"sort"
 	"strings"
@@ -242,12 +243,15 @@ func (s *Session) send(p *packet.Packet) error {
 
 var (
 	errNotIP    = errors.New("kernel: this packet has no network header to inject")
+	errOwn      = errors.New("kernel: packets between loopback addresses are taken from this host's own output only")
 	errTooShort = errors.New("kernel: this packet is shorter than an Ethernet header")
 )
 
 // Injectable tells whether Inject can bring a packet in; if not, why.
 func (s *Session) Injectable(p *packet.Packet) error {
 	switch {
+	case s.cfg.Trip != TripOutput && p.Stated.Has&packet.HasIifName != 0 && p.Stated.IifName == "lo" && hasLoopback(p):
+		return errOwn
 	case (s.cfg.Trip == TripOutput || s.in.tun) && !p.HasIP():
 		return errNotIP
 	case p.LinkType == packet.LinkEthernet && len(p.Data) < 14:
@@ -256,6 +260,23 @@ func (s *Session) Injectable(p *packet.Packet) error {
 		return errNotIP
 	}
 	return nil
+}
+
+// hasLoopback tells whether the source or the destination is a loopback
+// address, which the kernel takes from its own output only
+// (ip_route_input_slow, ip6_rcv_core).
+func hasLoopback(p *packet.Packet) bool {
+	off, n := 12, 4
+	if p.NFProto == packet.NFProtoIPv6 {
+		off, n = 8, 16
+	}
+	h, a := p.Slice(packet.BaseNetwork, off, 2*n)
+	if a != packet.None {
+		return false
+	}
+	src, _ := netip.AddrFromSlice(h[:n])
+	dst, _ := netip.AddrFromSlice(h[n:])
+	return src.IsLoopback() || dst.IsLoopback()
 }
 
 // record files one trace message.

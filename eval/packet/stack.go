@@ -222,6 +222,9 @@ const maxHopOpts = 8
 // fromWire reports whether the packet came in by a device other than loopback.
 // A capture on Linux's lo has Ethernet headers with addresses of all zeros.
 func (p *Packet) fromWire() bool {
+	if p.Stated.Has&HasIifName != 0 && p.Stated.IifName == "lo" || p.Stated.Has&HasIif != 0 && p.Stated.Iif == 1 {
+		return false
+	}
 	if p.LL >= 0 && p.LLLen != 0 && isZero(p.Data[p.LL:p.LL+12]) {
 		return false
 	}

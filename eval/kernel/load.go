@@ -25,22 +25,6 @@ func batch(ms []netlink.Message) []netlink.Message {
 	return append(out, edge(unix.NFNL_MSG_BATCH_END))
 }
 
-// LoadError is the kernel's refusal of a transaction: the first message that it
-// refused, by its place in what Encode returned (-1: at commit), and the errno.
-type LoadError struct {
-	Index int
-	Err   error
-}
-
-func (e *LoadError) Error() string {
-	if e.Index < 0 {
-		return fmt.Sprintf("the kernel refused the ruleset: %v", e.Err)
-	}
-	return fmt.Sprintf("the kernel refused message %d of the ruleset: %v", e.Index, e.Err)
-}
-
-func (e *LoadError) Unwrap() error { return e.Err }
-
 // sendBuffer is what the socket may hold: a transaction must be one datagram,
 // and an acknowledgement comes back for each message.
 const sendBuffer = 256 << 20

@@ -32,6 +32,14 @@ type checkFile struct {
 	Error string `json:"error,omitempty"`
 }
 
+// newCheckReport is the report of one file.
+func newCheckReport(s *source) checkReport {
+	found := s.findings()
+	r := checkReport{Version: diag.JSONVersion, Files: []checkFile{{File: s.name, Valid: !s.hasErrors()}}, Findings: diag.JSON(found)}
+	r.Errors, r.Warnings = diag.Count(found)
+	return r
+}
+
 func (c *checkCmd) Run(a *app) error {
 	if a.global.JSON {
 		c.Format = "json"

@@ -34,6 +34,8 @@ type evaluation struct {
 	out   *bufio.Writer
 	sum   *summary
 
+	explained map[string]bool // what --explain asks for and was found
+
 	number   int64 // of the packet at hand, over all sources
 	expected int64 // packets that state what they expect
 	differ   int64
@@ -66,6 +68,7 @@ func (c *evalCmd) Run(a *app) error {
 	e := &evaluation{
 		app: a, cmd: c, out: bufio.NewWriterSize(a.stdout, 64<<10),
 		rules: newRuleNames(program.Files), sum: newSummary(),
+		explained: make(map[string]bool),
 	}
 	failed := c.each(a, defaults, func(p *packet.Packet, res *eval.Result) error {
 		return e.packet(engine, p, res)
@@ -92,6 +95,11 @@ func (c *evalCmd) Run(a *app) error {
 		return failed
 	case e.differ > 0:
 		return errFinding
+	}
+	for _, name := range c.Explain {
+		if !e.explained[name] {
+			return usageError{fmt.Sprintf("--explain %s: no packet has this number or name; there are %d packets", name, e.number)}
+		}
 	}
 	return nil
 }
@@ -132,8 +140,13 @@ func (e *evaluation) packet(engine *eval.Engine, p *packet.Packet, res *eval.Res
 
 // explains tells whether --explain names this packet.
 func (e *evaluation) explains(p *packet.Packet) bool {
-	return slices.Contains(e.cmd.Explain, strconv.FormatInt(e.number, 10)) ||
-		p.Name != "" && slices.Contains(e.cmd.Explain, p.Name)
+	asked := false
+	for _, name := range [...]string{strconv.FormatInt(e.number, 10), p.Name} {
+		if name != "" && slices.Contains(e.cmd.Explain, name) {
+			e.explained[name], asked = true, true
+		}
+	}
+	return asked
 }
 
 // expected tells whether a verdict is the one that a packet states. A reject

@@ -36,9 +36,28 @@ type explained struct {
 	Fixed    string `json:"fixed,omitempty"`
 }
 
+// explainedList is the list of all codes as --json writes it.
+type explainedList struct {
+	Version int      `json:"version"`
+	Codes   []titled `json:"codes"`
+}
+
+type titled struct {
+	Code     string `json:"code"`
+	Severity string `json:"severity"`
+	Title    string `json:"title"`
+}
+
 func (c *explainCmd) Run(a *app) error {
 	all := docs()
 	if c.Code == "" {
+		if a.global.JSON {
+			list := explainedList{Version: diag.JSONVersion}
+			for _, code := range all.Codes() {
+				list.Codes = append(list.Codes, titled{code, severity(code), all[code].Title})
+			}
+			return a.writeJSON(list)
+		}
 		for _, code := range all.Codes() {
 			fmt.Fprintf(a.stdout, "%-28s %s\n", code, all[code].Title)
 		}

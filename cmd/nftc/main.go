@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/nftc/nftc/internal/diag"
 )
 
 // Exit statuses.
@@ -97,13 +99,28 @@ func (a *app) status(err error) int {
 		return exitFinding
 	case errors.As(err, &usage):
 		fmt.Fprintf(a.stderr, "nftc: %v\n", err)
+		a.failJSON(err)
 		return exitUsage
 	}
+	a.failJSON(err)
 	var shown shownError
 	if a.stdout.err == nil && !errors.As(err, &shown) { // else finish says it
 		fmt.Fprintf(a.stderr, "nftc: %v\n", err)
 	}
 	return exitFailed
+}
+
+// failure is what --json writes when a command fails before it has a result.
+type failure struct {
+	Version int    `json:"version"`
+	Error   string `json:"error"`
+}
+
+// failJSON writes a failure where nothing was written yet.
+func (a *app) failJSON(err error) {
+	if a.global != nil && a.global.JSON && !a.stdout.used {
+		_ = a.writeJSON(failure{diag.JSONVersion, err.Error()}) // finish says it
+	}
 }
 
 // finish accounts for output that could not be written. A closed pipe
@@ -120,14 +137,16 @@ func (a *app) finish(code int) int {
 
 // errWriter keeps the first error and drops what comes after it.
 type errWriter struct {
-	w   io.Writer
-	err error
+	w    io.Writer
+	err  error
+	used bool // something was written
 }
 
 func (e *errWriter) Write(p []byte) (int, error) {
 	if e.err != nil {
 		return 0, e.err
 	}
+	e.used = e.used || len(p) > 0
 	n, err := e.w.Write(p)
 	e.err = err
 	return n, err

@@ -121,15 +121,20 @@ func (a *app) program(name string) (*source, *bytecode.Ruleset, error) {
 }
 
 // show writes the source's diagnostics to stderr; errFinding when one of them
-// is an error.
+// is an error. With --json the findings then are the result.
 func (a *app) show(s *source) error {
 	if err := diag.WriteText(a.stderr, s.findings(), a.textOptions()); err != nil {
 		return err
 	}
-	if s.hasErrors() {
-		return errFinding
+	if !s.hasErrors() {
+		return nil
 	}
-	return nil
+	if a.global.JSON {
+		if err := a.writeJSON(newCheckReport(s)); err != nil {
+			return err
+		}
+	}
+	return errFinding
 }
 
 // glob finds files as glob(3) does for includes, sorted by name.

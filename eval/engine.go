@@ -35,6 +35,7 @@ func New(rs *bytecode.Ruleset, env Env) (*Engine, error) {
 	if err := e.checkDepth(); err != nil {
 		return nil, err
 	}
+	e.classifyAll()
 	e.registerAll()
 	if e.tracks != [layers]bool{} {
 		e.ct = conntrack.NewTracker(env.Conntrack)

@@ -22,6 +22,8 @@ type Env struct {
 	// SetBackend is the back end of sets that it can hold; the others, and with Auto
 	// all, get the one that the offline plan chooses. Answers do not depend on it.
 	SetBackend tables.Backend
+	// Classifier tells which chains get one. Results do not depend on it.
+	Classifier ClassifierUse
 }
 
 // Options choose what Run records beside the verdict. Both cost allocations.
@@ -93,9 +95,12 @@ type Engine struct {
 
 	bySource map[bytecode.Instr]*stateful // built by State
 
-	w    walk
-	out  outcomes
-	free []*branch
+	w     walk
+	class classState
+	// classifyFirst is how many rules are run before a classifier is asked.
+	classifyFirst int
+	out           outcomes
+	free          []*branch
 }
 
 // trackWish is a rule that turns connection tracking, or only

@@ -61,6 +61,8 @@ type chain struct {
 	nat      bool
 	route    bool
 	devices  []string
+
+	classifier *classifier // nil for short chains
 }
 
 type rule struct {
@@ -156,7 +158,19 @@ func (e *Engine) runChain(w *walk) int32 {
 	for {
 		rules := w.chain.rules
 		code := codeContinue
+		cls, first := w.chain.classifier, w.ri+e.classifyFirst
+		if cls != nil {
+			e.class.valid = false
+			if w.opts.Explain {
+				cls = nil // tells of each rule why it fails
+			}
+		}
 		for w.ri < len(rules) {
+			if cls != nil && w.ri >= first && w.resume < 0 && !w.injected {
+				if w.ri = e.nextRule(w, cls); w.ri >= len(rules) {
+					break
+				}
+			}
 			r := &rules[w.ri]
 			i := r.first
 			if w.resume >= 0 {
@@ -170,6 +184,9 @@ func (e *Engine) runChain(w *walk) int32 {
 			}
 			if code == codeContinue {
 				code = e.eval(w, i, r.end)
+			}
+			if cls != nil && cls.changes[w.ri] {
+				e.class.valid = false
 			}
 			if code == codeBreak {
 				code = codeContinue

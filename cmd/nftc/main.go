@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -53,6 +54,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	)
 	if err != nil {
 		panic(err)
+	}
+	if len(args) > 0 && args[0] == "help" { // nftc help [COMMAND]
+		args = append(slices.Clone(args[1:]), "--help")
 	}
 	ctx, err := parser.Parse(args)
 	if exited >= 0 { // --help or --version

@@ -12,6 +12,7 @@ import (
 	"github.com/nftc/nftc/eval"
 	"github.com/nftc/nftc/eval/kernel"
 	"github.com/nftc/nftc/eval/packet"
+	"github.com/nftc/nftc/internal/diag"
 )
 
 type verifyCmd struct {
@@ -102,6 +103,7 @@ func (v *verification) packet(p *packet.Packet, c *kernel.Comparison) error {
 
 // differenceJSON is one difference of `verify --json`.
 type differenceJSON struct {
+	Version int      `json:"version"`
 	Packet  int64    `json:"packet"`
 	Tuple   string   `json:"tuple"`
 	Differs []string `json:"differs"`
@@ -110,7 +112,7 @@ type differenceJSON struct {
 }
 
 func (v *verification) difference(line string, c *kernel.Comparison) error {
-	d := differenceJSON{Packet: v.number, Tuple: line, Differs: c.Reason}
+	d := differenceJSON{Version: diag.JSONVersion, Packet: v.number, Tuple: line, Differs: c.Reason}
 	source := func(r *bytecode.Rule) string {
 		at := v.rules.of(r)
 		return fmt.Sprintf("%s:%d %s", at.file, at.line, at.text)
@@ -143,12 +145,23 @@ func (v *verification) difference(line string, c *kernel.Comparison) error {
 	return nil
 }
 
+// verifyJSON is the last object of `verify --json`.
+type verifyJSON struct {
+	Version       int              `json:"version"`
+	Packets       int64            `json:"packets"`
+	Agree         int64            `json:"agree"`
+	AgreeStack    int64            `json:"agree_stack"`
+	Differ        int64            `json:"differ"`
+	Unknown       int64            `json:"unknown"`
+	NotVerifiable int64            `json:"not_verifiable"`
+	Reasons       map[string]int64 `json:"reasons"`
+}
+
 // summary prints the counts.
 func (v *verification) summary() error {
 	if v.app.global.JSON {
-		b, err := json.Marshal(map[string]any{"schema": 1, "packets": v.number,
-			"agree": v.counts[kernel.Agree], "agree_stack": v.counts[kernel.AgreeStack], "differ": v.counts[kernel.Differ],
-			"unknown": v.counts[kernel.NotKnown], "not_verifiable": v.counts[kernel.NotVerifiable], "reasons": v.why})
+		b, err := json.Marshal(verifyJSON{diag.JSONVersion, v.number, v.counts[kernel.Agree], v.counts[kernel.AgreeStack],
+			v.counts[kernel.Differ], v.counts[kernel.NotKnown], v.counts[kernel.NotVerifiable], v.why})
 		if err != nil {
 			return err
 		}
@@ -166,7 +179,7 @@ func (v *verification) summary() error {
 	}
 	sort.Strings(reasons)
 	for _, r := range reasons {
-		fmt.Fprintf(v.app.stderr, "nftc: %s (%d packets)\n", r, v.why[r])
+		fmt.Fprintf(v.app.stderr, "nftc: %s (%s)\n", r, packets(v.why[r]))
 	}
 	return nil
 }

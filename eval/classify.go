@@ -218,6 +218,10 @@ func (e *Engine) classField(w *walk, c *classifier, i int) fieldStatus {
 	}
 	f := &c.fields[i]
 	code := codeContinue
+	assumed := Assumptions(0)
+	if w.res != nil {
+		assumed = w.res.Assumed
+	}
 	switch f.load.code {
 	case opPayload:
 		code = e.payload(w, &f.load, -1)
@@ -231,6 +235,10 @@ func (e *Engine) classField(w *walk, c *classifier, i int) fieldStatus {
 	}
 	st := fieldKnown
 	switch {
+	case w.res != nil && w.res.Assumed != assumed:
+		// Only a rule that is reached may say so.
+		w.res.Assumed = assumed
+		st = fieldUnknown
 	case code == codeBreak && !f.narrower:
 		st = fieldAbsent
 	case code != codeContinue, w.cause(0, uint16(f.width)) != CauseNone:

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nftc/nftc/compile/bytecode"
 	"github.com/nftc/nftc/eval/conntrack"
@@ -171,6 +172,17 @@ func (e *Engine) define(t *table) error {
 	}
 	for _, c := range t.chains {
 		f.chain = c
+		c.rules = make([]rule, 0, len(c.src.Rules))
+		n := 0
+		for _, r := range c.src.Rules {
+			if r != nil {
+				n += len(r.Instrs)
+			}
+		}
+		if free := cap(e.ops) - len(e.ops); free < n {
+			e.ops = slices.Grow(e.ops, max(n, len(e.ops)))
+			e.opInstr = slices.Grow(e.opInstr, max(n, len(e.opInstr)))
+		}
 		for i, r := range c.src.Rules {
 			if r == nil {
 				return fmt.Errorf("chain %s: rule %d: missing", c.src.Name, i+1)
@@ -268,20 +280,20 @@ func (e *Engine) registerAll() {
 		done[c] = true
 		e.register(c)
 	}
-	wanted := e.wantTrack
+	wanted := make(map[*bytecode.Rule][]trackWish)
+	for _, x := range e.wantTrack {
+		wanted[x.rule] = append(wanted[x.rule], x)
+	}
 	e.wantTrack = nil
-	seen := make(map[*bytecode.Rule]bool)
 	turnOn := func(r *bytecode.Rule) {
-		for _, x := range wanted {
-			if x.rule == r && !seen[r] {
-				if x.defragOnly {
-					e.defragFor(x.family)
-				} else {
-					e.turnOn(x.family)
-				}
+		for _, x := range wanted[r] {
+			if x.defragOnly {
+				e.defragFor(x.family)
+			} else {
+				e.turnOn(x.family)
 			}
 		}
-		seen[r] = true
+		delete(wanted, r)
 	}
 	for i := range e.rs.Ops {
 		switch o := &e.rs.Ops[i]; o.Kind {

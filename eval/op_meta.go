@@ -199,7 +199,9 @@ func (w *walk) devMeta(key bytecode.MetaKey, dst uint8) int32 {
 // that differs from the indexes of all devices that are known by name. The
 // result says so.
 func ownIndex(w *walk, name string) uint32 {
-	w.res.Assumed |= AssumedOwnIndex
+	if w.res != nil {
+		w.res.Assumed |= AssumedOwnIndex
+	}
 	// FNV-1a; real indexes count from 1.
 	h := uint32(2166136261)
 	for i := 0; i < len(name); i++ {

@@ -68,7 +68,7 @@ func sameWay(t *testing.T, name string, rs *bytecode.Ruleset, env eval.Env, pack
 // TestClassifierOnGeneratedRules makes the chains of generated cases long by
 // repeating and shuffling their rules.
 func TestClassifierOnGeneratedRules(t *testing.T) {
-	cases := 60
+	cases := 40
 	if testing.Short() {
 		cases = 20
 	}
@@ -178,7 +178,7 @@ func longChainPacket(r *rand.Rand) string {
 }
 
 func TestClassifierOnLongChains(t *testing.T) {
-	cases := 120
+	cases := 60
 	if testing.Short() {
 		cases = 30
 	}

@@ -354,6 +354,10 @@ func (k *kernel) dropEqual(ks *kernelSet, s *Step) []Element {
 				k.kernelError(e.Span, errExists)
 				return out
 			}
+			if e.Span.Start < p.Span.Start {
+				e.Span, p.Span = p.Span, e.Span
+			}
+			ks.set.Covered = append(ks.set.Covered, Covered{Span: e.Span, By: p.Span})
 			continue
 		}
 		out = append(out, e)
@@ -368,6 +372,7 @@ func (k *kernel) insertOne(ks *kernelSet, e *Element, s *Step) bool {
 			k.kernelError(e.Span, errExists)
 			return false
 		}
+		ks.set.Covered = append(ks.set.Covered, Covered{Span: e.Span, By: ks.elems[i].Span})
 		return true
 	}
 	if !e.Catchall && ks.set.pointSet() && ks.overlapping(e) {

@@ -245,12 +245,35 @@ func (r *resolver) autoMerge(w where, set *Set, es []Element, existing bool) []E
 		es = splice(set, es)
 	}
 	merged, purge := mergeRanges(es, set.AutoMerge)
+	if set.Flags&bytecode.SetAnonymous != 0 {
+		set.Covered = append(set.Covered, coveredRanges(es)...)
+	}
 	if !existing {
 		return merged
 	}
 	out := set.keep(merged)
 	if len(purge) > 0 {
 		r.step(w, Step{Kind: bytecode.OpDelElements, Set: set, Elements: purge, Internal: true})
+	}
+	return out
+}
+
+// coveredRanges finds the elements of a sorted list that lie inside of another
+// one. Of equal ones the first stays.
+func coveredRanges(es []Element) (out []Covered) {
+	var top *Element // the one that reaches highest
+	for i := range es {
+		e := &es[i]
+		switch {
+		case e.Catchall:
+		case top == nil || bytes.Compare(top.high(), e.high()) < 0:
+			if top != nil && bytes.Equal(top.From, e.From) {
+				out = append(out, Covered{Span: top.Span, By: e.Span})
+			}
+			top = e
+		default:
+			out = append(out, Covered{Span: e.Span, By: top.Span})
+		}
 	}
 	return out
 }

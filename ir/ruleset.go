@@ -135,7 +135,10 @@ type Set struct {
 	CommentSet bool
 	// Elements after normalisation, in the order in which nft sends them.
 	Elements []Element
-	Span     diag.Span
+	// Covered are elements that were dropped since others have the same key or,
+	// in an anonymous interval set, contain it.
+	Covered []Covered
+	Span    diag.Span
 
 	// KeyFields and DataFields are the parts of key and data, one for what is
 	// no concatenation, in the byte order in which the set holds them.
@@ -154,6 +157,9 @@ type Set struct {
 	// stepAt is the index of the step that sends init, plus one.
 	stepAt int
 }
+
+// Covered is an element that another one contains, by their places.
+type Covered struct{ Span, By diag.Span }
 
 // SetField is one part of a set's key or data.
 type SetField struct {

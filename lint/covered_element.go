@@ -9,11 +9,12 @@ import (
 	"github.com/nftc/nftc/ir"
 )
 
-// maxPairs bounds the comparisons of concatenated elements in one set.
+// maxPairs bounds the comparisons of elements in one set.
 const maxPairs = 1 << 20
 
-// coveredElement reports elements of concatenated ranges that another element
-// of the set contains: lookups find whatever they find without it.
+// coveredElement reports elements that another element of the set contains, or
+// that stand there twice: lookups find whatever they find without them. What
+// auto-merge joins in a named set was meant to be joined.
 func coveredElement(p *pass) {
 	seen := make(map[*ir.Set]bool)
 	visit := func(s *ir.Set) {
@@ -39,6 +40,9 @@ func coveredElement(p *pass) {
 }
 
 func (p *pass) coveredIn(s *ir.Set) {
+	for _, c := range s.Covered {
+		p.reportCovered(s, c.Span, c.By)
+	}
 	if s.Flags&bytecode.SetConcat == 0 || s.Flags&bytecode.SetInterval == 0 || s.Key == nil {
 		return
 	}
@@ -52,11 +56,15 @@ func (p *pass) coveredIn(s *ir.Set) {
 			if i == j || !contains(s, a, b) || contains(s, b, a) && i > j {
 				continue
 			}
-			p.report(b.Span, "this element has no effect: another one covers it",
-				diag.Note{Span: a.Span, Message: fmt.Sprintf("this element of the %s covers it", setWord(s))})
+			p.reportCovered(s, b.Span, a.Span)
 			break
 		}
 	}
+}
+
+func (p *pass) reportCovered(s *ir.Set, sp, by diag.Span) {
+	p.report(sp, "this element has no effect: another one covers it",
+		diag.Note{Span: by, Message: fmt.Sprintf("this element of the %s covers it", setWord(s))})
 }
 
 func setWord(s *ir.Set) string {

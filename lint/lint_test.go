@@ -58,6 +58,9 @@ func chain(rules string) string {
 func TestRules(t *testing.T) {
 	for _, c := range []struct{ name, rules, want string }{
 		{"nothing", "tcp dport 22 accept\nudp dport 22 accept", ""},
+		{"element twice", "tcp dport { 22, 80, 22 } accept", "3:covered-element"},
+		{"element in a range", "ip saddr { 10.0.0.1, 10.0.0.0/8, 192.0.2.1 } accept", "3:covered-element"},
+		{"elements that overlap", "udp dport { 1-100, 50-120, 121 } accept", ""},
 
 		{"behind drop", "drop\naccept", "4:unreachable-rule"},
 		{"behind counted drop", "counter log drop\naccept", "4:unreachable-rule"},

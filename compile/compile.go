@@ -18,6 +18,9 @@ type compiler struct {
 
 	objects    map[*ir.Object]*bytecode.Object
 	flowtables map[*ir.Flowtable]*bytecode.Flowtable
+
+	// origins, if not nil, gets the statement of each expression.
+	origins *[]ir.Stmt
 }
 
 // Compile turns a resolved ruleset (without errors) into a program.

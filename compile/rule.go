@@ -30,6 +30,9 @@ func (c *compiler) compileRule(r *ir.Rule) *bytecode.Rule {
 func (g *gen) emit(s ir.Stmt, in bytecode.Instr) {
 	g.rule.Instrs = append(g.rule.Instrs, in)
 	g.rule.Spans = append(g.rule.Spans, s.Pos())
+	if g.origins != nil {
+		*g.origins = append(*g.origins, s)
+	}
 }
 
 // stmt compiles matches, verdicts, verdict maps and assignments; other

@@ -30,6 +30,9 @@ type Env struct {
 type Options struct {
 	Trace   bool // fill Result.Trace
 	Explain bool // fill Result.Explain
+	// Probe, with Explain, is called for each failure before the next rule is
+	// run, and can read more of the packet; it may keep neither argument.
+	Probe func(*Failure, *Probe)
 }
 
 // Interface is a network device.

@@ -60,14 +60,22 @@ type Failure struct {
 	// Loaded is the register's content; Want, for ranges with WantTo, what it
 	// was compared with. Both as they lie in registers.
 	Loaded, Want, WantTo []byte
-	Set                  string        // FailSet
+	Set                  string        // FailSet, and FailState of an element
+	Size                 int           // of the set: its elements, without a catch-all
 	Absent               packet.Absent // FailAbsent
+	// Why tells for what cause Loaded is not known, where it cannot be Want all
+	// the same: the index of a device that certainly is another one.
+	Why Cause
+	// Before is the index in Result.Trace of the first event after it; equal to
+	// the number of events when none follows.
+	Before int
 }
 
 // explain records why the current rule stopped at op i.
 func (e *Engine) explain(w *walk, o *op, i int32) {
 	r := &w.chain.rules[w.ri]
-	f := Failure{Kind: FailOther, Step: w.end.step, Table: w.chain.table.src, Chain: w.chain.src, Rule: r.src, Instr: int(e.opInstr[i])}
+	f := Failure{Kind: FailOther, Step: w.end.step, Table: w.chain.table.src, Chain: w.chain.src, Rule: r.src,
+		Instr: int(e.opInstr[i]), Before: len(w.res.Trace)}
 	if f.Instr < len(r.src.Spans) {
 		f.Span = r.src.Spans[f.Instr]
 	}
@@ -85,21 +93,91 @@ func (e *Engine) explain(w *walk, o *op, i int32) {
 	case opRange:
 		f.Kind, f.Neg, f.Loaded, f.Want, f.WantTo = FailRange, o.flag == 1, key(), o.data, o.data2
 	case opLookup, opLookupMap, opLookupVerdict, opObjrefMap, opDynset:
-		f.Kind, f.Neg, f.Loaded, f.Set = FailSet, o.flag == 1, key(), e.sets[o.ref].src.Name
-	case opPayload, opPayloadSet:
-		f.Kind = FailAbsent
-		_, f.Absent = w.p.Slice(packet.Base(o.base), int(o.a), int(o.n))
-	case opMeta:
-		f.Kind, f.Absent = FailAbsent, packet.NotFound
-		if bytecode.MetaKey(o.a) == bytecode.MetaL4Proto {
-			f.Absent = w.p.Info.THAbsent
+		s := e.sets[o.ref]
+		f.Kind, f.Neg, f.Loaded, f.Set, f.Size = FailSet, o.flag == 1, key(), s.src.Name, s.tab.Len()
+		if _, found := s.tab.Lookup(f.Loaded); o.code != opDynset && found != f.Neg || o.code == opDynset && found {
+			f.Kind = FailState // of the element
 		}
-	case opExthdr, opExthdrSet, opExthdrReset, opInnerPayload, opInnerMeta, opCT, opRT, opSocket, opFib, opXfrm, opOsf:
-		f.Kind, f.Absent = FailAbsent, packet.NotFound
+	case opPayload, opPayloadSet, opMeta, opExthdr, opExthdrSet, opExthdrReset, opInnerPayload, opInnerMeta, opCT, opRT, opSocket, opFib, opXfrm, opOsf:
+		f.Kind, f.Absent = FailAbsent, absence(w, o)
 	case opStateful, opObjref:
 		f.Kind = FailState
 	}
+	if len(f.Loaded) > 0 {
+		f.Why = w.cause(o.src, o.n)
+	}
 	w.res.Explain = append(w.res.Explain, f)
+	if w.opts.Probe != nil {
+		w.opts.Probe(&w.res.Explain[len(w.res.Explain)-1], &Probe{e, w})
+	}
+}
+
+// Probe reads a packet as it is where a rule failed. It is valid only while
+// Options.Probe runs.
+type Probe struct {
+	e *Engine
+	w *walk
+}
+
+// Load runs expressions of the failed rule's table that only read, and returns
+// the n bytes from the first register on. Where there is nothing to read missing
+// says why; where it cannot be known cause does.
+func (p *Probe) Load(instrs []bytecode.Instr, n int) (value []byte, missing packet.Absent, cause Cause) {
+	if n <= 0 || n > bytecode.RegisterBytes {
+		return nil, packet.NotFound, CauseNone
+	}
+	e := p.e
+	first, wishes := len(e.ops), len(e.wantTrack)
+	defer func() { e.ops, e.opInstr, e.wantTrack = e.ops[:first], e.opInstr[:first], e.wantTrack[:wishes] }()
+	f := flattener{e: e, table: p.w.chain.table, chain: p.w.chain}
+	for _, in := range instrs {
+		if !reads(in) || f.instr(in) != nil {
+			return nil, packet.NotFound, CauseNone
+		}
+	}
+	b := e.copyWalk(p.w)
+	defer func() { e.free = append(e.free, b) }()
+	b.running = false
+	for i := int32(first); i < int32(len(e.ops)); i++ {
+		switch e.eval(&b.walk, i, i+1) {
+		case codeContinue:
+		case codeFork:
+			return nil, packet.None, b.forkCause
+		default:
+			return nil, absence(&b.walk, &e.ops[i]), CauseNone
+		}
+	}
+	if c := b.cause(0, uint16(n)); c != CauseNone {
+		return nil, packet.None, c
+	}
+	return bytes.Clone(b.regs[:n]), packet.None, CauseNone
+}
+
+// reads tells whether an expression loads or computes a value and does nothing
+// else. numgen counts, so it is none of them.
+func reads(in bytecode.Instr) bool {
+	switch in := in.(type) {
+	case *bytecode.Payload, *bytecode.Inner, *bytecode.Meta, *bytecode.Exthdr, *bytecode.CT, *bytecode.RT, *bytecode.Fib,
+		*bytecode.Socket, *bytecode.Osf, *bytecode.Xfrm, *bytecode.Tunnel, *bytecode.Hash, *bytecode.Bitwise, *bytecode.Byteorder:
+		return true
+	case *bytecode.Immediate:
+		return in.Dst != bytecode.RegVerdict
+	}
+	return false
+}
+
+// absence is why an op that loads found nothing.
+func absence(w *walk, o *op) packet.Absent {
+	switch o.code {
+	case opPayload, opPayloadSet:
+		_, a := w.p.Slice(packet.Base(o.base), int(o.a), int(o.n))
+		return a
+	case opMeta:
+		if bytecode.MetaKey(o.a) == bytecode.MetaL4Proto {
+			return w.p.Info.THAbsent
+		}
+	}
+	return packet.NotFound
 }
 
 // String says in one line what failed, with register contents in hexadecimal.

@@ -162,9 +162,11 @@ func (e *Engine) noteChain(w *walk, c *chain, cause Cause) {
 	}
 	r := Reason{Cause: cause, Table: c.table.src, Chain: c.src, Instr: -1, Span: c.src.Span}
 	for _, o := range w.res.Unknown {
+		o.Before, o.Missed = 0, 0
 		if o == r {
 			return
 		}
 	}
+	r.Before, r.Missed = len(w.res.Trace), len(w.res.Explain)
 	w.res.Unknown = append(w.res.Unknown, r)
 }

@@ -327,10 +327,10 @@ func (e *Engine) eval(w *walk, i, end int32) int32 {
 			// nft_cmp_fast_eval
 			if w.unk != 0 {
 				if c := w.cause(o.src, o.n); c != CauseNone {
-					if code = e.cmpUnknown(w, o, i, c); code == codeContinue {
-						continue
+					if code = e.cmpUnknown(w, o, i, c); code == codeFork {
+						return code
 					}
-					return code
+					break
 				}
 			}
 			if (w.u32(o.src)&o.b == o.a) != (o.code == opCmpEq4) {
@@ -350,10 +350,10 @@ func (e *Engine) eval(w *walk, i, end int32) int32 {
 		case opCmpEq, opCmpNe:
 			// nft_cmp_eval
 			if c := w.cause(o.src, o.n); c != CauseNone {
-				if code = e.cmpUnknown(w, o, i, c); code == codeContinue {
-					continue
+				if code = e.cmpUnknown(w, o, i, c); code == codeFork {
+					return code
 				}
-				return code
+				break
 			}
 			if bytes.Equal(w.regs[o.src:uint16(o.src)+o.n], o.data) != (o.code == opCmpEq) {
 				code = codeBreak

@@ -81,6 +81,9 @@ type Reason struct {
 	Rule  *bytecode.Rule
 	Instr int       // index in Rule.Instrs
 	Span  diag.Span // of the expression, when known
+	// Before is the index in Result.Trace of the first event after it, Missed
+	// that of the first failure in Result.Explain.
+	Before, Missed int
 }
 
 // maxBranches is how many alternative ends of a trip are run for one packet
@@ -94,7 +97,7 @@ func (e *Engine) noteUnknown(w *walk, c Cause, i int) {
 	if w.res == nil {
 		return
 	}
-	r := Reason{Cause: c, Instr: -1}
+	r := Reason{Cause: c, Instr: -1, Before: len(w.res.Trace), Missed: len(w.res.Explain)}
 	if w.running && w.ri < len(w.chain.rules) {
 		rl := &w.chain.rules[w.ri]
 		r.Table, r.Chain, r.Rule = w.chain.table.src, w.chain.src, rl.src

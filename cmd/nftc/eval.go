@@ -23,6 +23,7 @@ type evalCmd struct {
 	Explain     []string `placeholder:"N" help:"Print why packet N (number or name) got its verdict, and no other packet; may be repeated."`
 	Backend     string   `name:"set-backend" default:"auto" placeholder:"NAME" help:"Back end of sets: auto, hash, intervals, bitmap, pipapo, masks, segments or linear; a set that it cannot hold keeps its own. Answers do not depend on it."`
 	Quiet       bool     `short:"q" help:"Print differences from expected verdicts only."`
+	All         bool     `help:"With --explain: list every rule that did not match, also in long chains."`
 	File        string   `arg:"" help:"Ruleset; - is standard input."`
 }
 
@@ -33,6 +34,10 @@ type evaluation struct {
 	rules *ruleNames
 	out   *bufio.Writer
 	sum   *summary
+	why   *explainer // nil when no packet is to be explained
+
+	// reasons say why the rules in Result.Explain did not match.
+	reasons []reason
 
 	explained map[string]bool // what --explain asks for and was found
 
@@ -70,6 +75,9 @@ func (c *evalCmd) Run(a *app) error {
 		rules: newRuleNames(program.Files), sum: newSummary(),
 		explained: make(map[string]bool),
 	}
+	if len(c.Explain) > 0 {
+		e.why = newExplainer(program, s.ruleset, a.machineOf(s.ruleset))
+	}
 	failed := c.each(a, defaults, func(p *packet.Packet, res *eval.Result) error {
 		return e.packet(engine, p, res)
 	})
@@ -85,7 +93,10 @@ func (c *evalCmd) Run(a *app) error {
 		return err
 	}
 	if !a.global.JSON {
-		e.sum.report(a.stderr, e.rules)
+		if len(c.Explain) == 0 || c.Summary {
+			// An explanation has its packet's own.
+			e.sum.report(a.stderr, e.rules)
+		}
 		if e.expected > 0 {
 			fmt.Fprintf(a.stderr, "nftc: %d of %d expected verdicts differ\n", e.differ, e.expected)
 		}
@@ -114,7 +125,12 @@ func (e *evaluation) packet(engine *eval.Engine, p *packet.Packet, res *eval.Res
 	if show || p.Stated.Expect != "" {
 		line = describe(p, e.number)
 	}
-	engine.RunOptions(p, res, eval.Options{Trace: e.cmd.Trace && show || asked, Explain: asked})
+	opts := eval.Options{Trace: e.cmd.Trace && show || asked, Explain: asked}
+	if asked {
+		e.reasons = e.reasons[:0]
+		opts.Probe = func(f *eval.Failure, p *eval.Probe) { e.reasons = append(e.reasons, e.why.reason(f, p)) }
+	}
+	engine.RunOptions(p, res, opts)
 	e.sum.add(res)
 	differs := false
 	if want := p.Stated.Expect; want != "" {

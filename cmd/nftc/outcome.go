@@ -101,8 +101,10 @@ func (e *evaluation) because(res *eval.Result) string {
 	if res.Verdict == eval.Queue {
 		fmt.Fprintf(&b, " (queue %d)", res.QueueNum)
 	}
-	for _, r := range res.Unknown {
-		fmt.Fprintf(&b, "; %s", r.Cause)
+	for i, r := range res.Unknown {
+		if !slices.ContainsFunc(res.Unknown[:i], func(o eval.Reason) bool { return o.Cause == r.Cause }) {
+			fmt.Fprintf(&b, "; %s", r.Cause)
+		}
 	}
 	return b.String()
 }
@@ -172,12 +174,14 @@ type jsonPacket struct {
 	Unknown  []jsonUnknown `json:"unknown,omitempty"`
 	Assumed  []string      `json:"assumed,omitempty"`
 	Trace    []jsonEvent   `json:"trace,omitempty"`
+	Explain  *[]jsonReason `json:"explain,omitempty"` // null but for packets that were asked about
 }
 
 // jsonUnknown is something that nftc does not know and that the packet met.
 type jsonUnknown struct {
-	Cause string    `json:"cause"`
-	Rule  *jsonRule `json:"rule"`
+	Cause   string    `json:"cause"`
+	Rule    *jsonRule `json:"rule"`
+	Settles string    `json:"settled_by,omitempty"`
 }
 
 func (e *evaluation) json(p *packet.Packet, res *eval.Result, line string, asked bool) error {
@@ -214,10 +218,13 @@ func (e *evaluation) json(p *packet.Packet, res *eval.Result, line string, asked
 		j.Expected, j.Differs = want, &differs
 	}
 	for _, r := range res.Unknown {
-		j.Unknown = append(j.Unknown, jsonUnknown{r.Cause.String(), e.jsonRule(r.Rule)})
+		j.Unknown = append(j.Unknown, jsonUnknown{r.Cause.String(), e.jsonRule(r.Rule), settles[r.Cause]})
 	}
 	res.Assumed.Each(func(name string) { j.Assumed = append(j.Assumed, name) })
 	j.Trace = e.jsonTrace(res)
+	if asked {
+		j.Explain = e.jsonReasons(res)
+	}
 	return writeJSONLine(e.out, j)
 }
 

@@ -9,34 +9,18 @@ import (
 
 	"github.com/nftc/nftc/compile/bytecode"
 	"github.com/nftc/nftc/eval"
+	"github.com/nftc/nftc/internal/diag"
 )
 
 // details prints the trace of a packet in the words of `nft monitor trace`, and
-// for a packet that was asked about, why rules on its way did not match.
+// explains a packet that was asked about.
 func (e *evaluation) details(res *eval.Result, asked bool) {
-	if !asked {
-		for i := range res.Trace {
-			fmt.Fprintf(e.out, "  %s\n", e.event(&res.Trace[i]))
-		}
+	if asked {
+		e.explanation(res)
 		return
 	}
-	failures := res.Explain
 	for i := range res.Trace {
-		ev := &res.Trace[i]
-		failures = e.failed(failures, ev)
-		fmt.Fprintf(e.out, "  %s\n", e.event(ev))
-	}
-	e.failed(failures, nil)
-	res.Assumed.Each(func(name string) { fmt.Fprintf(e.out, "  assumed: %s\n", name) })
-	for _, r := range res.Unknown {
-		fmt.Fprintf(e.out, "  not known: %s", r.Cause)
-		if r.Rule != nil {
-			fmt.Fprintf(e.out, " (%s)", e.rules.of(r.Rule))
-		}
-		fmt.Fprintln(e.out)
-	}
-	if res.NAT.Changed {
-		fmt.Fprintf(e.out, "  nat: %s > %s becomes %s > %s\n", res.NAT.Src, res.NAT.Dst, res.NAT.NewSrc, res.NAT.NewDst)
+		fmt.Fprintf(e.out, "  %s\n", e.event(&res.Trace[i]))
 	}
 }
 
@@ -45,51 +29,12 @@ func (e *evaluation) event(ev *eval.Event) string {
 	return ev.Format(id, func(r *bytecode.Rule) string { return e.rules.of(r).String() })
 }
 
-// failed prints the rules that did not match in front of an event; all that are
-// left when there is none.
-func (e *evaluation) failed(fs []eval.Failure, until *eval.Event) []eval.Failure {
-	for len(fs) > 0 {
-		f := &fs[0]
-		if until != nil && !before(f, until) {
-			break
-		}
-		fmt.Fprintf(e.out, "  no match: %s\n", e.rules.of(f.Rule))
-		if part := e.part(f); part != "" {
-			fmt.Fprintf(e.out, "            %s: %s\n", part, f)
-		} else {
-			fmt.Fprintf(e.out, "            %s\n", f)
-		}
-		fs = fs[1:]
-	}
-	return fs
-}
-
-// before tells whether a rule that did not match was tried before an event: it
-// stands in the chain of the event, in front of the event's rule.
-func before(f *eval.Failure, ev *eval.Event) bool {
-	if f.Step != ev.Step || f.Chain != ev.Chain || ev.Kind == eval.EventPacket {
-		return false
-	}
-	if ev.Rule == nil {
-		return true
-	}
-	for _, r := range ev.Chain.Rules {
-		switch r {
-		case f.Rule:
-			return true
-		case ev.Rule:
-			return false
-		}
-	}
-	return true
-}
-
-// part quotes the expression that failed, where that is less than the rule.
-func (e *evaluation) part(f *eval.Failure) string {
-	if !f.Span.Valid() || f.Span == f.Rule.Span {
+// quote is the text of a part of a rule, where that is less than the rule.
+func (e *evaluation) quote(part diag.Span, r *bytecode.Rule) string {
+	if !part.Valid() || part == r.Span {
 		return ""
 	}
-	return strings.Join(strings.Fields(e.rules.files.Text(f.Span)), " ")
+	return diag.Printable(strings.Join(strings.Fields(e.rules.files.Text(part)), " "))
 }
 
 // jsonEvent is one step of a trace.
@@ -120,24 +65,24 @@ func (e *evaluation) jsonTrace(res *eval.Result) []jsonEvent {
 		}
 		out = append(out, j)
 	}
-	failures := res.Explain
-	for i := range res.Trace {
-		for len(failures) > 0 && before(&failures[0], &res.Trace[i]) {
-			out = append(out, e.jsonFailure(&failures[0]))
-			failures = failures[1:]
+	k := 0
+	failed := func(before int) {
+		for ; k < len(res.Explain) && res.Explain[k].Before <= before; k++ {
+			out = append(out, e.jsonFailure(&res.Explain[k], &e.reasons[k]))
 		}
+	}
+	for i := range res.Trace {
+		failed(i)
 		add(&res.Trace[i])
 	}
-	for i := range failures {
-		out = append(out, e.jsonFailure(&failures[i]))
-	}
+	failed(len(res.Trace))
 	return out
 }
 
-func (e *evaluation) jsonFailure(f *eval.Failure) jsonEvent {
+func (e *evaluation) jsonFailure(f *eval.Failure, r *reason) jsonEvent {
 	return jsonEvent{
 		Kind: "no match", Hook: f.Step.Hook.String(), Family: f.Table.Family.String(), Table: f.Table.Name,
-		Chain: eval.ChainName(f.Chain), Rule: e.jsonRule(f.Rule), Failed: e.part(f), Why: f.String(),
+		Chain: eval.ChainName(f.Chain), Rule: e.jsonRule(f.Rule), Failed: e.quote(f.Span, f.Rule), Why: r.Text,
 	}
 }
 

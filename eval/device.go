@@ -92,13 +92,6 @@ func (e *Engine) cannotBe(w *walk, c Cause, name string) bool {
 
 // cmpUnknown decides a comparison with an unknown register.
 func (e *Engine) cmpUnknown(w *walk, o *op, i int32, c Cause) int32 {
-	if c == CauseIfIndex && (o.code == opCmpEq4 || o.code == opCmpNe4) && o.n == 4 && e.ifByIndex[o.a] != nil {
-		// The index of a device of another name.
-		if o.code == opCmpNe4 {
-			return codeContinue
-		}
-		return codeBreak
-	}
 	if c != CauseInterface && c != CauseOutInterface {
 		return w.fork(i, c)
 	}
@@ -129,22 +122,6 @@ func (e *Engine) cmpUnknown(w *walk, o *op, i int32, c Cause) int32 {
 // maxSetDevices is up to how many elements of a set of device names are tried
 // one by one.
 const maxSetDevices = 16
-
-// otherDevices tells whether a set holds only indexes of devices whose names are
-// known: the device whose index is not known is none of them.
-func (e *Engine) otherDevices(s *set, c Cause) bool {
-	if c != CauseIfIndex || len(s.src.Key) != 1 || s.keyLen != 4 ||
-		s.src.Flags&(bytecode.SetInterval|bytecode.SetEval|bytecode.SetTimeout) != 0 {
-		return false
-	}
-	for i := range s.src.Elements {
-		el := &s.src.Elements[i]
-		if el.Flags&bytecode.ElemCatchall != 0 || e.ifByIndex[word(el.Key)] == nil {
-			return false
-		}
-	}
-	return true
-}
 
 // deviceNames lists the elements of a set that an unknown device may be; ok is
 // false when the set is not one of a few plain names.

@@ -64,7 +64,7 @@ type Failure struct {
 	Size                 int           // of the set: its elements, without a catch-all
 	Absent               packet.Absent // FailAbsent
 	// Why tells for what cause Loaded is not known, where it cannot be Want all
-	// the same: the index of a device that certainly is another one.
+	// the same: a device that certainly is another one.
 	Why Cause
 	// Before is the index in Result.Trace of the first event after it; equal to
 	// the number of events when none follows.

@@ -167,9 +167,9 @@ func (e *Engine) lookup(w *walk, o *op, i int32) int32 {
 }
 
 // lookupUnknown decides a lookup with an unknown key: with no element nothing
-// can match, nor where all are other devices; else each verdict of a verdict map is an alternative.
+// can match; else each verdict of a verdict map is an alternative.
 func (e *Engine) lookupUnknown(w *walk, o *op, i int32, s *set, c Cause) int32 {
-	if s.tab.Len() == 0 && len(s.src.Elements) == 0 || e.otherDevices(s, c) {
+	if s.tab.Len() == 0 && len(s.src.Elements) == 0 {
 		if o.flag == 1 {
 			return codeContinue
 		}

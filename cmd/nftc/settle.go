@@ -14,7 +14,6 @@ var settles = map[eval.Cause]string{
 	eval.CauseSecmark:      "secmark=N in packet notation",
 	eval.CauseInterface:    "--iif NAME, or in=NAME in packet notation",
 	eval.CauseOutInterface: "--oif NAME, out=NAME in packet notation, or --host with routes",
-	eval.CauseIfIndex:      "--iface NAME=INDEX, or --host with the output of 'ip -j link'",
 	eval.CauseIfType:       "iiftype= or oiftype= in packet notation, or --host with the output of 'ip -j link'",
 	eval.CauseIfGroup:      "iifgroup= or oifgroup= in packet notation, or --host with the output of 'ip -j link'",
 	eval.CauseIfKind:       "--host with the output of 'ip -j -d link'",

@@ -182,10 +182,8 @@ func (m *miss) match(s *ir.Match) reason {
 	}
 	wanted, want := m.words.Expr(c.Y), ""
 	if m.Why != eval.CauseNone {
-		r := reason{Field: m.words.Expr(c.Field), Got: m.deviceName(c.Field), Wanted: wantedWord(s.Op, c.Y) + wanted}
-		if r.Text = fmt.Sprintf("%s is %s; wanted %s", r.Field, r.Got, r.Wanted); r.Got == "" {
-			r.Text = fmt.Sprintf("%s is not stated; it is not, or is taken not to be, %s", r.Field, r.Wanted)
-		}
+		r := reason{Field: m.words.Expr(c.Field), Wanted: wantedWord(s.Op, c.Y) + wanted}
+		r.Text = fmt.Sprintf("%s is not stated; it is not, or is taken not to be, %s", r.Field, r.Wanted)
 		return r
 	}
 	got := m.load(c.X)
@@ -220,6 +218,9 @@ func (m *miss) match(s *ir.Match) reason {
 	}
 	field := m.words.Expr(c.Field)
 	r := reason{Field: field, Got: m.valueText(v), Wanted: want}
+	if name := m.deviceName(c.Field); name != "" {
+		r.Got = name
+	}
 	r.Text = m.is(c.Field, r.Got)
 	if s.Implicit && s.Op != ir.MatchNeq {
 		r.Text = "not " + wanted + ": " + r.Text
@@ -302,8 +303,8 @@ func (m *miss) valueText(v *ir.Value) string {
 	return m.words.Value(v)
 }
 
-// deviceName names the device whose index is not known; empty when its name is
-// not known either.
+// deviceName is the name of a device whose index a field is: it may have an index
+// that no rule names. Empty for other fields.
 func (m *miss) deviceName(field ir.Expr) string {
 	x, ok := field.(*ir.Meta)
 	if !ok || x.Key != bytecode.MetaIIF && x.Key != bytecode.MetaOIF {
@@ -347,10 +348,12 @@ func (m *miss) lookup(c ir.Comparison, excluded bool) reason {
 	key := c.Shifted(m.Loaded)
 	got := m.words.Lookup(set, key)
 	switch {
-	case m.Why != eval.CauseNone:
-		got = m.deviceName(c.Field)
 	case allZero(key) && set.Key != nil && (set.Key.IsString() || set.Key.ID == ir.IDIfIndex):
 		got = "none"
+	default:
+		if name := m.deviceName(c.Field); name != "" {
+			got = name
+		}
 	}
 	r := reason{Field: m.words.Expr(c.Field), Got: got}
 	r.Text = r.Field + " is " + got + "; "

@@ -14,6 +14,7 @@ var allowed = map[string][]string{
 	"internal/diag":       {},
 	"internal/diag/sarif": {"internal/diag"},
 	"internal/prefetch":   {},
+	"internal/bench":      {"compile/bytecode", "compile/masks", "compile/pipapo", "compile/pipapo/workload", "compile/set", "eval", "eval/kernel", "eval/packet", "internal/prefetch"},
 	"parser":              {"internal/diag"},
 	"compile/pipapo":      {},
 	"compile/masks":       {"internal/prefetch"},

@@ -74,6 +74,24 @@ func TestExample(t *testing.T) {
 	}
 }
 
+// The explanation in README.md is what the command above it prints.
+func TestReadmeExplanation(t *testing.T) {
+	t.Chdir(example)
+	var stdout, stderr bytes.Buffer
+	args := []string{"eval", "--tuples", "packets.txt", "--explain", "stranger", "firewall.nft"}
+	if code := run(args, strings.NewReader(""), &stdout, &stderr); code != exitOK {
+		t.Fatalf("nftc %s: exit status %d\n%s", strings.Join(args, " "), code, stderr.String())
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "```\nnftc " + strings.Join(args, " ") + "\n```\n\n```\n" + stdout.String() + "```\n"
+	if !strings.Contains(string(readme), want) {
+		t.Errorf("README.md does not have:\n%s", want)
+	}
+}
+
 // verdicts takes the verdict words out of the lines of eval.
 func verdicts(out string) string {
 	var words []string

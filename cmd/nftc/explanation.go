@@ -161,8 +161,11 @@ func (x *explanation) event(ev *eval.Event) {
 	}
 	switch ev.Kind {
 	case eval.EventRule:
-		tail := ""
-		if v := ev.VerdictText(); v != bytecode.Continue.String() && !strings.HasSuffix(x.rules.of(ev.Rule).text, " "+v) {
+		tail, v := "", ev.VerdictText()
+		if rejects(ev.Rule) && ev.Verdict == bytecode.Drop {
+			v = "reject"
+		}
+		if v != bytecode.Continue.String() && !strings.HasSuffix(" "+x.rules.of(ev.Rule).text, " "+v) {
 			tail = " => " + v
 		}
 		x.line("match", ev.Rule, tail)
@@ -173,6 +176,15 @@ func (x *explanation) event(ev *eval.Event) {
 	case eval.EventPolicy:
 		fmt.Fprintf(x.out, "    policy %s: no rule gave a verdict\n", ev.VerdictText())
 	}
+}
+
+// rejects tells whether a rule ends in a reject.
+func rejects(r *bytecode.Rule) bool {
+	if len(r.Instrs) == 0 {
+		return false
+	}
+	_, ok := r.Instrs[len(r.Instrs)-1].(*bytecode.Reject)
+	return ok
 }
 
 // because says in a sentence what made the verdict.

@@ -9,9 +9,6 @@ import (
 	"github.com/nftc/nftc/eval/packet"
 )
 
-// maxChainDepth is how deep jumps may nest (nft_chain_validate).
-const maxChainDepth = 16
-
 // New validates a ruleset and readies it for packets. The error names the
 // table, chain and rule that is at fault; spans are in the ruleset.
 func New(rs *bytecode.Ruleset, env Env) (*Engine, error) {

@@ -61,7 +61,6 @@ const (
 type hookEntry struct {
 	kind     entryKind
 	priority int32
-	seq      int // order of registration
 	chain    *chain
 	nat      *natHook
 }

@@ -406,4 +406,3 @@ func tosOf(p *packet.Packet) (byte, bool) {
 }
 
 func be16(b []byte) uint16 { return binary.BigEndian.Uint16(b) }
-func be32(b []byte) uint32 { return binary.BigEndian.Uint32(b) }

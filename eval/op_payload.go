@@ -161,8 +161,7 @@ func (e *Engine) payloadSet(w *walk, o *op, i int32) int32 {
 			return code
 		}
 	}
-	dst, a := p.Slice(base, int(o.a), int(o.n))
-	if a != packet.None {
+	if _, a := p.Slice(base, int(o.a), int(o.n)); a != packet.None {
 		if a.Unknown() {
 			// The kernel would write where the capture has no bytes.
 			e.noteUnknown(w, CauseTruncated, int(i))
@@ -171,7 +170,7 @@ func (e *Engine) payloadSet(w *walk, o *op, i int32) int32 {
 		return codeBreak
 	}
 	w.touch()
-	dst, _ = p.Slice(base, int(o.a), int(o.n))
+	dst, _ := p.Slice(base, int(o.a), int(o.n))
 	if in.CsumType == 1 || in.CsumFlags != 0 {
 		from, to := sum16(dst), sum16(val)
 		if in.CsumType == 1 {

@@ -133,11 +133,10 @@ func (kt *kernelTable) setUsed(set *Set) bool {
 // kernelSet is what the kernel has of a set's elements. Sets of closed ranges
 // keep them sorted, the others as they came.
 type kernelSet struct {
-	set      *Set
-	elems    []Element
-	index    map[string]int // by key and upper end; built when it is needed
-	removed  int
-	catchall int // index plus one
+	set     *Set
+	elems   []Element
+	index   map[string]int // by key and upper end; built when it is needed
+	removed int
 	// sortedLen is how many elements of closed ranges are sorted, from the start.
 	sortedLen int
 	// loader is what backEnd made.

@@ -21,8 +21,6 @@ func (e *Element) high() []byte {
 	return e.To
 }
 
-func (e *Element) single() bool { return e.To == nil || bytes.Equal(e.From, e.To) }
-
 // sortKey is the first eight bytes of a key as a number, or all ones for the
 // catch-all, which nft sorts as the highest value.
 func sortKey(e *Element) uint64 {
@@ -102,15 +100,6 @@ func sortElements(es []Element) {
 func allOnes(b []byte) bool {
 	for _, x := range b {
 		if x != 0xff {
-			return false
-		}
-	}
-	return true
-}
-
-func allZero(b []byte) bool {
-	for _, x := range b {
-		if x != 0 {
 			return false
 		}
 	}

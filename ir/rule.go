@@ -69,12 +69,11 @@ func (r *resolver) resolveRule(t *Table, ch *Chain, pr *parser.Rule) *Rule {
 			r.diags.Errorf("unreachable-statement", s.Pos(), "Statement after terminal statement has no effect")
 			return nil
 		}
-		n := len(c.rule.Stmts)
 		c.stmt(s)
 		if r.diags.Errors() != before {
 			return nil
 		}
-		if n = len(c.rule.Stmts); n > 0 && isTerminal(c.rule.Stmts[n-1]) {
+		if n := len(c.rule.Stmts); n > 0 && isTerminal(c.rule.Stmts[n-1]) {
 			last = c.rule.Stmts[n-1]
 		}
 	}

@@ -182,12 +182,6 @@ func (v *validation) stmt(s Stmt, level int) *refusal {
 	return nil
 }
 
-// place is where something may stand: families and hooks of base chains.
-type place struct {
-	families []bytecode.Family
-	hooks    []bytecode.Hook
-}
-
 // Hooks by the check that the kernel makes.
 var (
 	receiveHooks  = []bytecode.Hook{bytecode.HookPrerouting, bytecode.HookInput, bytecode.HookForward}

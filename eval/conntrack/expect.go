@@ -11,7 +11,6 @@ type expectation struct {
 	until    int64
 	mark     uint32
 	helper   string
-	status   uint32
 }
 
 // maxExpectations is nf_conntrack_expect_max of a small table; the oldest goes

@@ -23,10 +23,9 @@ type generator struct {
 
 // namedSet is a set or map of the table that rules can use.
 type namedSet struct {
-	name    string
-	key     []field
-	kind    string // set, mark (map to marks), verdict, counter, dynamic
-	timeout bool
+	name string
+	key  []field
+	kind string // set, mark (map to marks), verdict, counter, dynamic
 }
 
 // Generate makes the case of a seed, with n packets.

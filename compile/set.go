@@ -86,7 +86,11 @@ func fields(fs []ir.SetField) []bytecode.Field {
 func setUserdata(s *ir.Set) []byte {
 	var b []byte
 	if s.Key != nil && len(s.KeyFields) > 0 {
-		b = appendUserdata(b, udataSetKeyOrder, u32(orderNumber(s.KeyFields[0].Order)))
+		order := orderNumber(s.KeyFields[0].Order)
+		if len(s.KeyFields) == 1 && s.Key.ID == ir.IDIfName {
+			order = orderNumber(ir.OrderHost) // its bytes are a string, which is loaded as it is
+		}
+		b = appendUserdata(b, udataSetKeyOrder, u32(order))
 	}
 	if s.Flags&bytecode.SetMap != 0 && len(s.DataFields) > 0 {
 		b = appendUserdata(b, udataSetDataOrder, u32(orderNumber(s.DataFields[0].Order)))

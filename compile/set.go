@@ -87,7 +87,7 @@ func setUserdata(s *ir.Set) []byte {
 	var b []byte
 	if s.Key != nil && len(s.KeyFields) > 0 {
 		order := orderNumber(s.KeyFields[0].Order)
-		if len(s.KeyFields) == 1 && s.Key.ID == ir.IDIfName {
+		if len(s.KeyFields) == 1 && (s.Key.ID == ir.IDIfName || s.Key.Base == ir.TypeString || s.Key == ir.TypeString) {
 			order = orderNumber(ir.OrderHost) // its bytes are a string, which is loaded as it is
 		}
 		b = appendUserdata(b, udataSetKeyOrder, u32(order))

@@ -36,6 +36,9 @@ func New(rs *bytecode.Ruleset, env Env) (*Engine, error) {
 	e.classifyAll()
 	e.registerAll()
 	if e.tracks != [layers]bool{} {
+		if e.counts {
+			env.Conntrack.NoAcct = false // nf_ct_set_acct
+		}
 		e.ct = conntrack.NewTracker(env.Conntrack)
 		e.defrag = e.ct.NewDefrag()
 	} else if e.defrags != [layers]bool{} {

@@ -83,6 +83,7 @@ type Engine struct {
 
 	ct     *conntrack.Tracker
 	defrag *conntrack.Defrag
+	counts bool // a rule asks for the packets or bytes of connections
 	// localDefrag is that of ip_local_deliver; nil until a fragment comes.
 	localDefrag *conntrack.Defrag
 	stated      conntrack.Conn

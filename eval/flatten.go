@@ -160,6 +160,10 @@ func (f *flattener) instr(in bytecode.Instr) error {
 		if err != nil {
 			return err
 		}
+		switch in.Key { // nft_ct_get_init
+		case bytecode.CTPkts, bytecode.CTBytes, bytecode.CTAvgPkt:
+			f.e.counts = true
+		}
 		f.emit(op{code: opCT, dst: dst, n: uint16(n), a: uint32(in.Key), b: uint32(int32(in.Dir))})
 		f.e.needCT(f.table.src.Family)
 	case *bytecode.CTSet:

@@ -97,7 +97,11 @@ func (f *flattener) nat(in bytecode.Instr) error {
 		return err
 	}
 	f.emit(op{code: opNAT, instr: n})
-	f.e.needCT(f.table.src.Family)
+	family := f.table.src.Family
+	if x, ok := in.(*bytecode.NAT); ok {
+		family = x.Family // nft_nat_init
+	}
+	f.e.needCT(family)
 	return nil
 }
 

@@ -348,6 +348,9 @@ func (e *Engine) runBase(w *walk, c *chain) int32 {
 			e.exploreChain(w, c)
 			return codeContinue
 		}
+		if w.reassembled && w.trip.hook == bytecode.HookEgress {
+			e.noteUnknown(w, CauseRefragmented, -1) // ip_fragment, ip6_fragment
+		}
 		if !e.enter(w, c.view) {
 			w.end = ending{step: w.end.step, base: c, chain: c, by: ByIngressCheck}
 			return codeDrop

@@ -34,6 +34,7 @@ const (
 	CauseFlowHash
 	CauseXtables
 	CauseTooMany
+	CauseRefragmented
 )
 
 var causeNames = [...]string{
@@ -62,6 +63,7 @@ var causeNames = [...]string{
 	CauseFlowHash:     "flow hash with the kernel's random key",
 	CauseXtables:      "xtables extension",
 	CauseTooMany:      "too many unknown expressions on one trip",
+	CauseRefragmented: "a reassembled packet leaves in fragments, which egress sees one by one",
 }
 
 func (c Cause) String() string {

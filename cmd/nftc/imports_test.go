@@ -26,7 +26,7 @@ var allowed = map[string][]string{
 	"eval/packet":         {},
 	"eval/conntrack":      {"eval/packet"},
 	"eval":                {"internal/diag", "compile/bytecode", "compile/set", "eval/packet", "eval/conntrack"},
-	"eval/kernel":         {"compile/bytecode", "compile/set", "eval/packet", "eval/conntrack", "eval"},
+	"eval/kernel":         {"internal/diag", "compile/bytecode", "compile/set", "eval/packet", "eval/conntrack", "eval"},
 }
 
 // Modules that only one package may import.

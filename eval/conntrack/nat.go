@@ -334,6 +334,12 @@ func Translate(p *packet.Packet, c *Conn, info Info, m Manip) (changed, ok bool)
 		return false, true
 	}
 	if !isError {
+		if target.Proto == packet.ProtoGRE { // gre_manip_pkt
+			h, a := at(p, i.TH, 8)
+			if a == packet.PastEnd || a == packet.None && m == ManipDst && h[1]&7 > 1 {
+				return false, false
+			}
+		}
 		rewrite(p, p.NH, i.TH, &target, m, i.End)
 		return true, true
 	}
@@ -436,8 +442,6 @@ func rewrite(p *packet.Packet, nh, th int, t *Tuple, m Manip, end int) {
 			csum = -1
 		}
 	case packet.ProtoUDPLite:
-		csum = th + 6
-	case packet.ProtoDCCP:
 		csum = th + 6
 	case packet.ProtoSCTP:
 	case packet.ProtoICMP, packet.ProtoICMPv6:

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nftc/nftc/compile/bytecode"
+	"github.com/nftc/nftc/internal/diag"
 )
 
 // encoder makes the messages of one transaction.
@@ -70,36 +71,82 @@ func (e *encoder) capture(f func(c *nftables.Conn)) ([]netlink.Message, error) {
 	return out, nil
 }
 
+// Batch is one transaction: messages and what each of them is about.
+type Batch struct {
+	Messages []netlink.Message
+	parts    []part
+}
+
+// part names what a message adds.
+type part struct {
+	kind  string
+	table *bytecode.Table
+	name  string
+	rule  int // from 1
+	span  diag.Span
+}
+
+// describe words what message i adds, with its place in the source.
+func (b *Batch) describe(i int, files *diag.FileSet) string {
+	if i < 0 || i >= len(b.parts) {
+		return ""
+	}
+	p := &b.parts[i]
+	s := p.kind
+	switch {
+	case p.rule > 0:
+		s = fmt.Sprintf("rule %d of chain %v %s %s", p.rule, p.table.Family, p.table.Name, p.name)
+	case p.name != "":
+		s = fmt.Sprintf("%s %v %s %s", p.kind, p.table.Family, p.table.Name, p.name)
+	default:
+		s = fmt.Sprintf("%s %v %s", p.kind, p.table.Family, p.table.Name)
+	}
+	if files != nil && p.span.Valid() {
+		s += fmt.Sprintf(" (%v)", files.Position(p.span.Start))
+	}
+	return s
+}
+
 // Encode makes the messages that bring a ruleset's final state into an empty
 // kernel, in an order that resolves all references: per table chains, objects,
 // flowtables, sets, elements, rules.
-func Encode(rs *bytecode.Ruleset) ([]netlink.Message, error) {
+func Encode(rs *bytecode.Ruleset) (*Batch, error) {
 	e, err := newEncoder()
 	if err != nil {
 		return nil, err
 	}
-	var out []netlink.Message
+	b := &Batch{}
 	for _, t := range rs.Tables {
-		ms, err := e.table(t)
-		if err != nil {
-			return nil, fmt.Errorf("table %s %s: %w", t.Family, t.Name, err)
-		}
-		out = append(out, ms...)
-	}
-	return out, nil
-}
-
-func (e *encoder) table(t *bytecode.Table) ([]netlink.Message, error) {
-	e.family = t.Family
-	var out []netlink.Message
-	if t.Flags == 0 && len(t.Userdata) == 0 {
-		ms, err := e.capture(func(c *nftables.Conn) {
-			c.AddTable(&nftables.Table{Family: nftables.TableFamily(t.Family), Name: t.Name})
-		})
-		if err != nil {
+		if err := e.table(b, t); err != nil {
 			return nil, err
 		}
-		out = append(out, ms...)
+	}
+	return b, nil
+}
+
+// add appends messages that are about one thing, or wraps the error of making
+// them.
+func (b *Batch) add(p part, err error, ms ...netlink.Message) error {
+	b.parts = append(b.parts, p)
+	if err != nil {
+		return fmt.Errorf("kernel: %s: %w", b.describe(len(b.parts)-1, nil), err)
+	}
+	b.Messages = append(b.Messages, ms...)
+	for len(b.parts) < len(b.Messages) {
+		b.parts = append(b.parts, p)
+	}
+	b.parts = b.parts[:len(b.Messages)]
+	return nil
+}
+
+func (e *encoder) table(b *Batch, t *bytecode.Table) error {
+	e.family = t.Family
+	var ms []netlink.Message
+	var err error
+	if t.Flags == 0 && len(t.Userdata) == 0 {
+		ms, err = e.capture(func(c *nftables.Conn) {
+			c.AddTable(&nftables.Table{Family: nftables.TableFamily(t.Family), Name: t.Name})
+		})
 	} else { // the library always sends flags 0 and no user data
 		var a attrs
 		a.str(unix.NFTA_TABLE_NAME, t.Name)
@@ -107,49 +154,78 @@ func (e *encoder) table(t *bytecode.Table) ([]netlink.Message, error) {
 		if len(t.Userdata) > 0 {
 			a.bytes(nftaTableUserdata, t.Userdata)
 		}
-		out = append(out, message(unix.NFT_MSG_NEWTABLE, uint8(t.Family), netlink.Create, a))
+		ms = append(ms, message(unix.NFT_MSG_NEWTABLE, uint8(t.Family), netlink.Create, a))
+	}
+	if err := b.add(part{kind: "table", table: t, span: t.Span}, err, ms...); err != nil {
+		return err
 	}
 	for _, ch := range t.Chains {
 		ms, err := e.chain(t, ch)
-		if err != nil {
-			return nil, fmt.Errorf("chain %s: %w", ch.Name, err)
+		if err := b.add(part{kind: "chain", table: t, name: ch.Name, span: ch.Span}, err, ms...); err != nil {
+			return err
 		}
-		out = append(out, ms...)
 	}
 	for _, o := range t.Objects {
 		m, err := e.object(t, o)
-		if err != nil {
-			return nil, fmt.Errorf("%s %s: %w", o.Type, o.Name, err)
+		if err := b.add(part{kind: o.Type.String(), table: t, name: o.Name, span: o.Span}, err, m); err != nil {
+			return err
 		}
-		out = append(out, m)
 	}
 	for _, f := range t.Flowtables {
-		out = append(out, e.flowtable(t, f))
+		if err := b.add(part{kind: "flowtable", table: t, name: f.Name, span: f.Span}, nil, e.flowtable(t, f)); err != nil {
+			return err
+		}
 	}
 	for _, s := range t.Sets {
 		m, err := e.set(t, s)
-		if err != nil {
-			return nil, fmt.Errorf("set %s: %w", s.Name, err)
+		if err := b.add(part{kind: "set", table: t, name: s.Name, span: s.Span}, err, m); err != nil {
+			return err
 		}
-		out = append(out, m)
 	}
 	for _, s := range t.Sets {
 		ms, err := e.elements(t, s, s.Elements)
-		if err != nil {
-			return nil, fmt.Errorf("set %s: %w", s.Name, err)
+		if err := b.add(part{kind: "elements of set", table: t, name: s.Name, span: s.Span}, err, ms...); err != nil {
+			return err
 		}
-		out = append(out, ms...)
+	}
+	// An anonymous chain takes rules until one binds it (nft_chain_is_bound):
+	// its rules go before the rule that jumps to it.
+	anonymous := make(map[uint32]*bytecode.Chain)
+	for _, ch := range t.Chains {
+		if ch.ID != 0 {
+			anonymous[ch.ID] = ch
+		}
 	}
 	for _, ch := range t.Chains {
-		for i, r := range ch.Rules {
-			m, err := e.rule(t, ch, r)
-			if err != nil {
-				return nil, fmt.Errorf("chain %s rule %d: %w", ch.Name, i+1, err)
+		if ch.ID == 0 {
+			if err := e.rules(b, t, ch, anonymous); err != nil {
+				return err
 			}
-			out = append(out, m)
 		}
 	}
-	return out, nil
+	return nil
+}
+
+// rules makes the messages of a chain's rules, and before each those of the
+// anonymous chains that it binds.
+func (e *encoder) rules(b *Batch, t *bytecode.Table, ch *bytecode.Chain, anonymous map[uint32]*bytecode.Chain) error {
+	for i, r := range ch.Rules {
+		for _, in := range r.Instrs {
+			if im, ok := in.(*bytecode.Immediate); ok && im.Dst == bytecode.RegVerdict && im.Verdict.ChainID != 0 {
+				if to := anonymous[im.Verdict.ChainID]; to != nil {
+					delete(anonymous, im.Verdict.ChainID)
+					if err := e.rules(b, t, to, anonymous); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		m, err := e.rule(t, ch, r)
+		if err := b.add(part{kind: "rule", table: t, name: ch.Name, rule: i + 1, span: r.Span}, err, m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // chain makes the message of a chain: by the library when it is an ordinary

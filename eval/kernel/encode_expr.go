@@ -112,8 +112,6 @@ func (e *encoder) library(in bytecode.Instr) (expr.Any, bool) {
 		return &expr.Queue{Num: in.Num, Total: in.Total, Flag: expr.QueueFlag(in.Flags)}, true
 	case *bytecode.ObjCTHelperSpec:
 		return &expr.CtHelper{Name: in.Helper, L3Proto: uint16(in.Family), L4Proto: in.L4Proto}, true
-	case *bytecode.ObjCTExpectSpec:
-		return &expr.CtExpect{L3Proto: uint16(in.Family), L4Proto: in.L4Proto, DPort: in.Port, Timeout: in.Timeout, Size: in.Size}, true
 	}
 	return nil, false
 }
@@ -257,7 +255,9 @@ func (e *encoder) own(in bytecode.Instr) (attrs, error) {
 	case *bytecode.Osf:
 		a.u32(nftaOsfDreg, uint32(in.Dst))
 		a.u8(nftaOsfTTL, in.TTL)
-		a.u32(nftaOsfFlags, in.Flags)
+		if in.Flags != 0 {
+			a.u32(nftaOsfFlags, in.Flags)
+		}
 	case *bytecode.Hash:
 		if !in.Sym {
 			a.u32(unix.NFTA_HASH_SREG, uint32(in.Src))
@@ -397,6 +397,12 @@ func (e *encoder) own(in bytecode.Instr) (attrs, error) {
 		if flags != 0 {
 			a.u32(nftaDynsetFlags, flags)
 		}
+	case *bytecode.ObjCTExpectSpec: // the library swaps the timeout, which the kernel takes in its own order
+		a.u16(1, uint16(in.Family)) // NFTA_CT_EXPECT_L3PROTO
+		a.u8(2, in.L4Proto)
+		a.u16(3, in.Port)
+		a.bytes(4, hostU32(in.Timeout)) // NFTA_CT_EXPECT_TIMEOUT
+		a.u8(5, in.Size)
 	case *bytecode.ObjCTTimeoutSpec:
 		return e.ctTimeout(in), nil
 	case *bytecode.ObjSecmarkSpec:

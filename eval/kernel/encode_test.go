@@ -47,6 +47,6 @@ func TestGuardLoads(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return load(ms)
+		return load(ms, nil)
 	})
 }

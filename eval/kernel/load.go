@@ -8,6 +8,8 @@ import (
 
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/nftc/nftc/internal/diag"
 )
 
 // batch wraps messages in NFNL_MSG_BATCH_BEGIN and _END: one transaction.
@@ -31,7 +33,8 @@ const sendBuffer = 256 << 20
 
 // load sends one transaction in the calling thread's namespace and waits for
 // the acknowledgement of each message.
-func load(ms []netlink.Message) error {
+func load(b *Batch, files *diag.FileSet) error {
+	ms := b.Messages
 	if len(ms) == 0 {
 		return nil
 	}
@@ -67,7 +70,7 @@ func load(ms []netlink.Message) error {
 				if i < 0 || i >= len(ms) {
 					i = -1
 				}
-				return &LoadError{Index: i, Err: op.Err}
+				return &LoadError{Index: i, What: b.describe(i, files), Err: op.Err}
 			}
 			return fmt.Errorf("kernel: loading the ruleset: %w", err)
 		}

@@ -128,7 +128,7 @@ func (s *Session) setup(rs *bytecode.Ruleset) error {
 	if err != nil {
 		return err
 	}
-	if err := load(g); err != nil {
+	if err := load(g, nil); err != nil {
 		return fmt.Errorf("%w: guard: %w", ErrUnavailable, err)
 	}
 	if s.trace, err = openTrace(); err != nil {
@@ -143,7 +143,7 @@ func (s *Session) setup(rs *bytecode.Ruleset) error {
 	if err != nil {
 		return err
 	}
-	if err := load(ms); err != nil {
+	if err := load(ms, rs.Files); err != nil {
 		return err
 	}
 	if !s.cfg.ConntrackChecksum {
@@ -287,6 +287,11 @@ func (s *Session) record(ev *traceEvent, out *Outcome) error {
 	if string(ev.table) == guardTable {
 		switch name := string(ev.chain); {
 		case name == "sink" || name == "post" || strings.HasPrefix(name, "out") && ev.family == bytecode.FamilyNetdev:
+			if ev.typ == traceRule && strings.HasPrefix(name, "out") {
+				if out.left++; out.left > 1 {
+					return nil // a fragment that the stack made
+				}
+			}
 			if ev.typ == traceRule {
 				out.Arrived = true
 				out.Network = append(out.Network[:0], ev.network...)

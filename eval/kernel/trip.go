@@ -97,6 +97,8 @@ type Outcome struct {
 	Mark               uint32
 	CTState            uint32 // of the last event that had it
 	HasCT              bool
+
+	left int // packets at the end of egress: fragments, when the stack made some
 }
 
 // Stack reports that the network stack, not the ruleset, ended the trip.

@@ -133,6 +133,19 @@ var fields = []field{
 	{expr: "tcp option sack-perm", val: words("exists", "missing")}, {expr: "tcp option maxseg", val: words("exists", "missing")}, {expr: "tcp option timestamp", val: words("exists", "missing")}, {expr: "tcp option window", val: words("exists", "missing")}, {expr: "tcp option 253", val: words("exists", "missing")},
 	{expr: "ip option rr", families: "i4nb", val: words("exists", "missing")}, {expr: "ip option ra", families: "i4nb", val: words("exists", "missing")}, {expr: "ip option lsrr", families: "i4nb", val: words("exists", "missing")},
 	{expr: "sctp chunk init", val: words("exists", "missing")}, {expr: "sctp chunk data", val: words("exists", "missing")}, wide("sctp chunk init init-tag", "", 32),
+	{expr: "vlan id", families: "ib", val: number([]uint64{1, 2, 5, 4095}, 4095), num: 4095, hooks: "prerouting ingress"}, {expr: "vlan pcp", families: "b", val: number([]uint64{0, 1, 7}, 7), num: 7, hooks: "prerouting"},
+	{expr: "fib daddr type", families: "i46", val: words("local", "unicast", "broadcast", "multicast"), hooks: "prerouting input"},
+	{expr: "fib saddr type", families: "i46", val: words("local", "unicast"), hooks: "prerouting input"},
+	{expr: "fib saddr . iif oif", families: "i46", val: words("0", "\"eth0\""), hooks: "prerouting input"},
+	{expr: "fib daddr . iif oifname", families: "i46", val: words("\"eth1\"", "\"lo\""), hooks: "prerouting input"},
+	{expr: "fib daddr oif", families: "i46", val: words("exists", "missing"), hooks: "prerouting input"},
+	{expr: "meta ipsec", families: "i46", val: words("exists", "missing"), hooks: "prerouting input"},
+	{expr: "meta iifkind", val: words(`"tun"`, `"dummy"`), hooks: "prerouting input forward ingress"},
+	{expr: "meta iifgroup", val: words("default", "1"), hooks: "prerouting input forward ingress"},
+	{expr: "meta day", val: words("\"Monday\"", "\"Sunday\"")}, {expr: "meta hour", val: words("\"00:00\"-\"23:59\"")},
+	{expr: "meta time", val: words("\"2020-01-01 00:00:00\"-\"2060-01-01 00:00:00\"")},
+	num("vxlan vni", "", 1<<24-1, poolMark), {expr: "vxlan ip saddr", families: "i4", val: addr4}, port("vxlan udp dport", ""), port("vxlan tcp dport", ""), {expr: "gre ip saddr", families: "i4", val: addr4}, {expr: "gre ip protocol", families: "i4", val: words("tcp", "udp", "icmp")}, {expr: "geneve ip daddr", families: "i4", val: addr4}, {expr: "gretap ip saddr", families: "i4", val: addr4},
+	{expr: "arp operation", families: "a", val: words("request", "reply", "rrequest")}, {expr: "arp saddr ip", families: "a", val: addr4, store: true}, {expr: "arp daddr ip", families: "a", val: addr4}, {expr: "arp htype", families: "a", val: words("1", "6")}, {expr: "arp plen", families: "a", val: words("4", "6")}, {expr: "arp saddr ether", families: "a", val: words(poolMAC...)},
 	small("@nh,0,8", "", 8), small("@nh,8,16", "", 16), wide("@nh,96,32", "", 32), small("@nh,3,5", "", 5), small("@nh,150,9", "", 9), small("@th,0,16", "", 16), wide("@th,32,32", "", 32), small("@th,100,4", "", 4), small("@th,160,8", "", 8), small("@ih,0,8", "", 8), small("@ih,8,16", "", 16),
 }
 
@@ -146,6 +159,7 @@ var ctFields = []field{
 	{expr: "ct protocol", val: words("tcp", "udp", "icmp"), typ: "inet_proto"},
 	port("ct original proto-dst", ""), port("ct reply proto-src", ""), port("ct original proto-src", ""),
 	{expr: "ct original ip saddr", families: "i4", val: addr4, typ: "ipv4_addr"}, {expr: "ct reply ip daddr", families: "i4", val: addr4, typ: "ipv4_addr"}, {expr: "ct original ip6 daddr", families: "i6", val: addr6},
+	{expr: "ct label", val: words("1", "2", "127")}, num("ct packets", "", 1<<20, []uint64{0, 1, 2, 3}), num("ct original bytes", "", 1<<20, []uint64{0, 28, 40, 100}),
 	{expr: "ct helper", val: words(`"ftp"`)}, {expr: "ct l3proto", families: "i46", val: words("ipv4", "ipv6")},
 	num("ct zone", "", 65535, []uint64{0, 1, 2}),
 }

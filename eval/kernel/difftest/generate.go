@@ -13,6 +13,7 @@ type generator struct {
 	r      *rand.Rand
 	trip   kernel.Trip
 	ct     bool // uses connection tracking
+	nat    bool // and translates
 	fields []field
 
 	table *Table
@@ -36,6 +37,7 @@ func Generate(seed uint64, n int) *Case {
 	if g.trip == kernel.TripBridge {
 		g.ct = false
 	}
+	g.nat = g.ct && r.IntN(2) == 0
 	g.fields = fields
 	if g.ct {
 		g.fields = append(append([]field(nil), fields...), ctFields...)
@@ -46,7 +48,11 @@ func Generate(seed uint64, n int) *Case {
 		c.Tables = append(c.Tables, g.makeTable(i))
 	}
 	prune(c)
-	for range n {
+	for len(c.Packets) < n {
+		if r.IntN(8) == 0 {
+			c.Packets = append(c.Packets, genFlow(r)...)
+			continue
+		}
 		c.Packets = append(c.Packets, genPacket(r, g.trip))
 	}
 	return c
@@ -62,6 +68,9 @@ func hooksOf(trip kernel.Trip, family string) []string {
 			return []string{"ingress", "egress"}
 		}
 		return []string{"ingress"}
+	}
+	if family == "arp" {
+		return []string{"input"}
 	}
 	switch trip {
 	case kernel.TripInput:
@@ -81,13 +90,16 @@ func (g *generator) name(prefix string) string {
 
 func (g *generator) makeTable(i int) *Table {
 	r := g.r
-	family := pick(r, []string{"inet", "inet", "inet", "ip", "ip6", "netdev"})
+	family := pick(r, []string{"inet", "inet", "inet", "ip", "ip6", "netdev", "inet", "ip", "arp"})
+	if family == "arp" && g.trip != kernel.TripInput {
+		family = "inet"
+	}
 	if g.trip == kernel.TripBridge {
 		family = pick(r, []string{"bridge", "bridge", "netdev"})
 	}
 	t := &Table{Family: family, Name: fmt.Sprintf("t%d", i)}
 	g.table, g.sets = t, nil
-	g.fam = map[string]byte{"inet": 'i', "ip": '4', "ip6": '6', "netdev": 'n', "bridge": 'b'}[family]
+	g.fam = map[string]byte{"inet": 'i', "ip": '4', "ip6": '6', "netdev": 'n', "bridge": 'b', "arp": 'a'}[family]
 	hooks := hooksOf(g.trip, family)
 	for range r.IntN(4) {
 		g.makeSet(hooks)
@@ -97,33 +109,44 @@ func (g *generator) makeTable(i int) *Table {
 	for range r.IntN(4) {
 		regular = append(regular, &Chain{Name: g.name("c")})
 	}
-	usable := strings.Join(hooks, " ")
 	for i := len(regular) - 1; i >= 0; i-- {
 		g.makeRules(regular[i], hooks, regular[i+1:], false)
 	}
 	var base []*Chain
-	for range 1 + r.IntN(2) {
+	for range 1 + r.IntN(3) {
 		h := pick(r, hooks)
+		if family == "inet" && g.trip != kernel.TripOutput && r.IntN(8) == 0 {
+			h = "ingress"
+		}
+		if g.nat && family != "netdev" && family != "arp" && r.IntN(3) == 0 {
+			base = append(base, g.natChain(h))
+			continue
+		}
 		prio := pick(r, []int{-350, -310, -150, -10, 0, 0, 0, 10, 50, 120})
 		dev := ""
-		if family == "netdev" {
+		if family == "netdev" || h == "ingress" {
 			d := "eth0"
 			if h == "egress" {
 				d = "eth1"
 			}
 			dev = fmt.Sprintf(" device %q", d)
 		}
+		if g.ct && family != "netdev" && family != "arp" && h != "ingress" && r.IntN(6) == 0 {
+			prio = -301
+		}
 		ch := &Chain{Name: g.name("b"), Hook: fmt.Sprintf("type filter hook %s%s priority %d; policy %s;", h, dev, prio, pick(r, []string{"accept", "accept", "drop"}))}
 		g.makeRules(ch, []string{h}, regular, true)
 		base = append(base, ch)
 	}
-	_ = usable
 	t.Chains = append(regular, base...)
 	return t
 }
 
 // usable tells whether a field may stand in a chain that is reached from hooks.
 func (g *generator) usable(f field, hooks []string) bool {
+	if f.families == "" && g.fam == 'a' && !strings.HasPrefix(f.expr, "meta") {
+		return false
+	}
 	if f.families != "" && strings.IndexByte(f.families, g.fam) < 0 {
 		return false
 	}
@@ -480,7 +503,31 @@ func (g *generator) verdict(hooks []string, callable []*Chain) string {
 // statement writes one statement that is no verdict.
 func (g *generator) statement(hooks []string) string {
 	r := g.r
-	switch r.IntN(14) {
+	switch r.IntN(18) {
+	case 14:
+		return pick(r, []string{"log prefix \"x \"", "log level debug flags all"})
+	case 15:
+		if g.ct && (g.fam == 'i' || g.fam == '4' || g.fam == '6') {
+			return pick(r, []string{"notrack", "ct label set 1", "ct zone set 1", "ct mark set 0x10", "ct event set new"})
+		}
+	case 16:
+		if len(g.sets) > 0 {
+			if s, ok := g.pickSet(hooks, "dynamic"); ok {
+				extra := pick(r, []string{"", " counter", " limit rate over 1/day burst 2 packets", " quota over 200 bytes", " timeout 1h", " counter quota 500 bytes"})
+				return fmt.Sprintf("%s @%s { %s%s }", pick(r, []string{"add", "update"}), s.name, keyExpr(s.key), extra)
+			}
+		}
+	case 17:
+		if f, ok := g.field(hooks, func(f field) bool { return f.num > 0 && f.num < 1<<16 && !strings.HasPrefix(f.expr, "@") }); ok {
+			return pick(r, []string{
+				fmt.Sprintf("meta mark set %s", f.expr), fmt.Sprintf("meta mark set %s & 0xf", f.expr),
+				fmt.Sprintf("meta mark set %s map { 0-10 : 1, 11-255 : 2, 256-%d : 3 }", f.expr, max(f.num, 257)),
+				fmt.Sprintf("meta mark set symhash mod %d", 2+r.IntN(8)), fmt.Sprintf("meta mark set meta mark | %s", f.expr),
+				"meta mark set numgen inc mod 3 map { 0 : 7, 1 : 8, 2 : 9 }",
+				fmt.Sprintf("meta priority set 1:%d", r.IntN(16)), "meta nftrace set 1", "meta pkttype set host",
+				fmt.Sprintf("meta mark set jhash %s mod 16 offset 3", f.expr),
+			})
+		}
 	case 0, 1:
 		return "counter"
 	case 2:
@@ -529,4 +576,61 @@ func (g *generator) statement(hooks []string) string {
 		return "last"
 	}
 	return ""
+}
+
+// natChain makes a nat chain at a hook, for a table that may have one.
+func (g *generator) natChain(hook string) *Chain {
+	r := g.r
+	if hook == "forward" || hook == "ingress" {
+		hook = pick(r, []string{"prerouting", "postrouting"})
+	}
+	prio := pick(r, []int{-100, -90, 0, 100})
+	ch := &Chain{Name: g.name("n"), Hook: fmt.Sprintf("type nat hook %s priority %d; policy accept;", hook, prio)}
+	family := ""
+	if g.fam == 'i' {
+		family = pick(r, []string{" ip", " ip6"})
+	}
+	six := g.fam == '6' || family == " ip6"
+	to := addr4(r)
+	more := fmt.Sprintf("10.0.0.%d-10.0.0.%d", 1+r.IntN(3), 4+r.IntN(8))
+	if six {
+		to, more = addr6(r), "2001:db8::5-2001:db8::9"
+	}
+	for range 1 + r.IntN(3) {
+		var s string
+		src := hook == "postrouting" || hook == "input"
+		kind := "dnat"
+		if src {
+			kind = "snat"
+		}
+		switch r.IntN(6) {
+		case 0, 1:
+			s = fmt.Sprintf("%s%s to %s", kind, family, to)
+		case 2:
+			port := fmt.Sprintf("%d", 1000+r.IntN(5))
+			addr := to
+			if six {
+				addr = "[" + to + "]"
+			}
+			s = fmt.Sprintf("%s %s%s to %s:%s", pick(r, []string{"tcp dport 1-1024", "udp dport != 53", "meta l4proto { tcp, udp }"}), kind, family, addr, port)
+		case 3:
+			s = fmt.Sprintf("%s%s to %s%s", kind, family, more, pick(r, []string{"", " persistent"}))
+		case 4:
+			if hook == "postrouting" {
+				s = "masquerade"
+			} else if hook == "prerouting" || hook == "output" {
+				s = "meta l4proto { tcp, udp } redirect to :8080"
+			} else {
+				s = "counter"
+			}
+		case 5:
+			s = pick(r, []string{"accept", "return", "counter"})
+		}
+		m := ""
+		if r.IntN(3) != 0 {
+			m = g.match([]string{hook}) + " "
+		}
+		ch.Rules = append(ch.Rules, m+s)
+	}
+	return ch
 }

@@ -103,12 +103,16 @@ func notation(r *rand.Rand, trip kernel.Trip) string {
 	if trip != kernel.TripOutput {
 		maybe(4, func() { key("smac=%s", pick(r, poolMAC)) })
 		maybe(20, func() { key("pad=%d", 1+r.IntN(20)) })
+		maybe(30, func() { key("vid=%d pcp=%d", pick(r, []int{0, 0, 1, 2, 4095}), r.IntN(8)) })
 	}
 	frags := []string{"first", "1480", "8+"}
 	if !v6 {
 		frags = append(frags, "df")
 	}
 	maybe(25, func() { key("frag=%s", pick(r, frags)) })
+	if proto == "udp" || proto == "gre" {
+		maybe(4, func() { key("payload=%s", tunnelled(r, proto)) })
+	}
 	return b.String()
 }
 
@@ -143,4 +147,152 @@ func mutate(r *rand.Rand, p *packet.Packet) {
 		}
 	}
 	p.SetFrame(p.LinkType, data, len(data))
+}
+
+// innerIPv4 is an IPv4 packet with a UDP or TCP header, in hex.
+func innerIPv4(r *rand.Rand) string {
+	proto := pick(r, []string{"11", "06", "01"})
+	a := func() string { return fmt.Sprintf("0a0000%02x", pick(r, poolSmall)) }
+	return "45000028000040004" + "0" + proto + "0000" + a() + a() + fmt.Sprintf("%04x%04x", near(r, poolPort, 65535), near(r, poolPort, 65535)) + "00140000" + "500200000000000000000000"
+}
+
+// tunnelled is what follows a UDP or GRE header's first bytes: VXLAN, Geneve
+// or GRE with a packet inside.
+func tunnelled(r *rand.Rand, outer string) string {
+	in := innerIPv4(r)
+	eth := "020000000001" + "020000000002" + "0800"
+	if r.IntN(4) == 0 {
+		in = in[:2*(4+r.IntN(20))]
+	}
+	if outer == "gre" {
+		return in
+	}
+	switch r.IntN(3) {
+	case 0:
+		return "0800000000000" + fmt.Sprintf("%d", r.IntN(3)) + "00" + eth + in
+	case 1:
+		return "0000655800000" + fmt.Sprintf("%d", r.IntN(3)) + "00" + eth + in
+	}
+	return "0000080000000100" + in
+}
+
+// genFlow makes the packets of a conversation: a handshake, a request with its
+// reply, an error about a packet, or the fragments of one.
+func genFlow(r *rand.Rand) []string {
+	v6 := r.IntN(3) == 0
+	a, b := addr4(r), addr4(r)
+	if v6 {
+		a, b = addr6(r), addr6(r)
+	}
+	if a == b {
+		return nil
+	}
+	p, q := near(r, poolPort, 65535), near(r, poolPort, 65535)
+	end := func(addr string, port uint64) string {
+		if v6 {
+			return fmt.Sprintf("[%s]:%d", addr, port)
+		}
+		return fmt.Sprintf("%s:%d", addr, port)
+	}
+	to := func(proto, rest string) string { return fmt.Sprintf("%s %s > %s%s", proto, end(a, p), end(b, q), rest) }
+	back := func(proto, rest string) string { return fmt.Sprintf("%s %s > %s%s", proto, end(b, q), end(a, p), rest) }
+	icmp := "icmp"
+	if v6 {
+		icmp = "icmpv6"
+	}
+	echo := func(src, dst string, typ, id int) string {
+		return fmt.Sprintf("%s %s > %s type=%d id=%d", icmp, src, dst, typ, id)
+	}
+	var l []string
+	switch r.IntN(6) {
+	case 0:
+		l = []string{
+			to("tcp", " flags=syn sequence=100 window=1000"), back("tcp", " flags=syn,ack sequence=500 ackseq=101 window=1000"),
+			to("tcp", " flags=ack sequence=101 ackseq=501 window=1000"), to("tcp", " flags=psh,ack sequence=101 ackseq=501 window=1000 payload=6162"),
+			back("tcp", " flags=ack sequence=501 ackseq=103 window=1000"), back("tcp", " flags=fin,ack sequence=501 ackseq=103 window=1000"),
+			to("tcp", " flags=fin,ack sequence=103 ackseq=502 window=1000"), back("tcp", " flags=ack sequence=502 ackseq=104 window=1000"),
+			to("tcp", " flags=syn sequence=9000 window=1000"), back("tcp", " flags=rst,ack sequence=1 ackseq=9001 window=0"),
+		}
+		if n := r.IntN(len(l)); r.IntN(3) == 0 {
+			l = append(l[:n], l[n+1:]...)
+		}
+	case 1:
+		proto := pick(r, []string{"udp", "udplite", "sctp", "dccp"})
+		rest := ""
+		if proto == "sctp" {
+			rest = " chunk=" + pick(r, []string{"init", "data", "abort"})
+		}
+		l = []string{to(proto, rest), to(proto, rest), back(proto, rest), to(proto, rest), back(proto, rest)}
+	case 2:
+		req, rep := 8, 0
+		if v6 {
+			req, rep = 128, 129
+		}
+		id := r.IntN(3)
+		l = []string{echo(a, b, req, id), echo(b, a, rep, id), echo(b, a, rep, id+1), echo(a, b, req, id), echo(b, a, req, id)}
+	case 3:
+		l = []string{to("udp", " payload=3132"), errorAbout(v6, b, a, to("udp", " payload=3132"), r), back("udp", ""), errorAbout(v6, a, b, back("udp", ""), r), errorAbout(v6, b, a, to("tcp", " flags=syn"), r)}
+	case 4, 5:
+		l = fragments(r, v6, a, b)
+	}
+	var out []string
+	for _, line := range l {
+		var pk packet.Packet
+		if line != "" && packet.ParseTuple(line, &pk) == nil {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// errorAbout is an ICMP error from src to dst that quotes a packet.
+func errorAbout(v6 bool, src, dst, line string, r *rand.Rand) string {
+	var p packet.Packet
+	if packet.ParseTuple(line, &p) != nil || p.NH < 0 {
+		return ""
+	}
+	quoted := p.Data[p.NH:]
+	if v6 {
+		return fmt.Sprintf("icmpv6 %s > %s type=%d code=%d payload=%x", src, dst, pick(r, []int{1, 2, 3, 4}), r.IntN(2), quoted)
+	}
+	return fmt.Sprintf("icmp %s > %s type=%d code=%d payload=%x", src, dst, pick(r, []int{3, 11, 12}), r.IntN(4), quoted)
+}
+
+// fragments cuts a UDP packet in pieces, which come in some order, some of them
+// twice or a little off.
+func fragments(r *rand.Rand, v6 bool, src, dst string) []string {
+	id := 1 + r.IntN(3)
+	body := fmt.Sprintf("%04x%04x%04x0000", near(r, poolPort, 65535), near(r, poolPort, 65535), 8+32) + strings.Repeat("61", 32)
+	var l []string
+	for at, size := 0, 16; at < 40; at += size {
+		n, more := min(size, 40-at), 1
+		if at+n >= 40 {
+			more = 0
+		}
+		if r.IntN(15) == 0 {
+			n = max(1, n-8+r.IntN(9))
+		}
+		part := body[2*at : min(len(body), 2*(at+n))]
+		if v6 {
+			l = append(l, fmt.Sprintf("ip6 %s > %s nexthdr=44 payload=1100%04x%08x%s", src, dst, at|more, id, part))
+		} else {
+			l = append(l, fmt.Sprintf("ip %s > %s protocol=udp ip.id=%d frag=%s payload=%s", src, dst, id, fragKey(at, more), part))
+		}
+	}
+	if r.IntN(3) == 0 {
+		r.Shuffle(len(l), func(i, j int) { l[i], l[j] = l[j], l[i] })
+	}
+	if r.IntN(4) == 0 {
+		l = append(l, l[r.IntN(len(l))])
+	}
+	return l
+}
+
+// fragKey writes offset and more-fragments as packet notation has them.
+func fragKey(at, more int) string {
+	s := fmt.Sprint(at)
+	if more == 1 {
+		s += "+"
+	}
+	return s
 }

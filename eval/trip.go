@@ -408,6 +408,7 @@ func (e *Engine) reassemble(w *walk, queues **conntrack.Defrag, user uint8) int3
 	if *queues == nil {
 		*queues = conntrack.NewTracker(e.env.Conntrack).NewDefrag()
 	}
+	(*queues).Meta = conntrack.FragMeta{Mark: w.mark, Priority: w.priority, PktType: w.pktType}
 	switch (*queues).In(w.p, w.ctZone.ID, user, e.now) {
 	case conntrack.FragHeld:
 		w.end.by = ByDefrag
@@ -418,6 +419,8 @@ func (e *Engine) reassemble(w *walk, queues **conntrack.Defrag, user uint8) int3
 	case conntrack.FragWhole:
 		w.entered = false
 		w.reassembled = true
+		m := (*queues).Meta
+		w.mark, w.priority, w.pktType = m.Mark, m.Priority, m.PktType
 	}
 	return codeContinue
 }

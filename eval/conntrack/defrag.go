@@ -15,6 +15,17 @@ type Defrag struct {
 	limit  int
 	stats  *Stats
 	buf    []byte
+
+	// Meta is what the packet given to In carries beside its bytes; on
+	// FragWhole it is that of the first fragment, which the datagram keeps
+	// (skb_morph in inet_frag_reasm_prepare).
+	Meta FragMeta
+}
+
+// FragMeta is what an skb carries beside its bytes.
+type FragMeta struct {
+	Mark, Priority uint32
+	PktType        packet.PktType
 }
 
 type fragKey struct {
@@ -48,8 +59,9 @@ type fragQueue struct {
 	max     int   // IPv4: size of the largest fragment
 	maxDF   int   // and of the largest with IP_DF
 	head    []byte
-	nextHdr uint8 // IPv6: protocol after the fragment header
-	nextOff int   // IPv6: where head holds the next header value of the fragment header
+	meta    FragMeta // of the first fragment
+	nextHdr uint8    // IPv6: protocol after the fragment header
+	nextOff int      // IPv6: where head holds the next header value of the fragment header
 	until   int64
 	dead    bool
 }
@@ -135,7 +147,7 @@ func (d *Defrag) in4(p *packet.Packet, zone uint16, user uint8, now int64) FragR
 		q.maxDF = max(q.maxDF, hl+wire)
 	}
 	if off == 0 {
-		q.head = append(q.head[:0], p.Data[:p.NH+hl]...)
+		q.head, q.meta = append(q.head[:0], p.Data[:p.NH+hl]...), d.Meta
 	}
 	if !q.whole() {
 		return FragHeld
@@ -244,7 +256,7 @@ func (d *Defrag) in6(p *packet.Packet, zone uint16, user uint8, now int64) FragR
 	}
 	q.ecn |= 1 << (h[1] >> 4 & 3)
 	if start == 0 {
-		q.head = append(q.head[:0], p.Data[:off]...)
+		q.head, q.meta = append(q.head[:0], p.Data[:off]...), d.Meta
 		q.nextHdr, q.nextOff = f[0], prev
 	}
 	if !q.whole() {
@@ -412,6 +424,7 @@ func (d *Defrag) join(q *fragQueue) {
 // capture lacks.
 func (d *Defrag) give(p *packet.Packet, q *fragQueue) {
 	d.drop(q)
+	d.Meta = q.meta
 	known := q.total
 	for _, o := range q.pieces {
 		if o.have < len(o.data) {

@@ -151,6 +151,22 @@ func newDevice(name string, tun bool, mac [6]byte, index uint32) (*device, error
 	return d, nil
 }
 
+// addAddress gives the device an address at once, without asking whether
+// another has it.
+func (d *device) addAddress(prefix string) error {
+	a, err := netlink.ParseAddr(prefix)
+	if err != nil {
+		return err
+	}
+	if a.IP.To4() == nil {
+		a.Flags = unix.IFA_F_NODAD
+	}
+	if err := netlink.AddrAdd(d.link, a); err != nil && !errors.Is(err, unix.EEXIST) {
+		return fmt.Errorf("kernel: device %s: address: %w", d.name, err)
+	}
+	return nil
+}
+
 // setMAC gives the device another address.
 func (d *device) setMAC(mac [6]byte) error {
 	if err := netlink.LinkSetHardwareAddr(d.link, mac[:]); err != nil {

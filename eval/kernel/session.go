@@ -117,6 +117,15 @@ func (s *Session) setup(rs *bytecode.Ruleset) error {
 			return err
 		}
 	}
+	if s.cfg.Trip != TripBridge && !s.cfg.TUN {
+		for i, d := range []*device{s.in, s.out} {
+			for _, a := range deviceAddrs[i] {
+				if err := d.addAddress(a); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	if s.cfg.Trip == TripBridge {
 		if err := bridge(s.in, s.out); err != nil {
 			return err
@@ -279,6 +288,14 @@ func hasLoopback(p *packet.Packet) bool {
 	return src.IsLoopback() || dst.IsLoopback()
 }
 
+// isFragment tells whether an IP header is that of a fragment.
+func isFragment(h []byte) bool {
+	if len(h) < 20 {
+		return false
+	}
+	return h[0]>>4 == 4 && binary.BigEndian.Uint16(h[6:])&0x3fff != 0 || h[0]>>4 == 6 && h[6] == packet.ProtoFragment
+}
+
 // record files one trace message.
 func (s *Session) record(ev *traceEvent, out *Outcome) error {
 	if ev.hasCT {
@@ -288,8 +305,8 @@ func (s *Session) record(ev *traceEvent, out *Outcome) error {
 		switch name := string(ev.chain); {
 		case name == "sink" || name == "post" || strings.HasPrefix(name, "out") && ev.family == bytecode.FamilyNetdev:
 			if ev.typ == traceRule && strings.HasPrefix(name, "out") {
-				if out.left++; out.left > 1 {
-					return nil // a fragment that the stack made
+				if isFragment(ev.network) && !isFragment(out.Network) {
+					return nil // the stack may have made it
 				}
 			}
 			if ev.typ == traceRule {

@@ -16,6 +16,13 @@ var errRefused = errors.New("the kernel does not take the packet")
 // bridgeName is the bridge of a TripBridge.
 const bridgeName = "br0"
 
+// deviceAddrs are the addresses of the devices by which packets come in and
+// leave, for masquerading and redirection: ranges for benchmarks (RFC 2544, RFC 5180).
+var deviceAddrs = [2][2]string{
+	{"198.18.0.1/32", "2001:2::1/128"},
+	{"198.18.0.2/32", "2001:2::2/128"},
+}
+
 // Trip is a way through the stack.
 type Trip uint8
 
@@ -97,8 +104,6 @@ type Outcome struct {
 	Mark               uint32
 	CTState            uint32 // of the last event that had it
 	HasCT              bool
-
-	left int // packets at the end of egress: fragments, when the stack made some
 }
 
 // Stack reports that the network stack, not the ruleset, ended the trip.

@@ -86,13 +86,23 @@ func NewVerifier(s *Session, cfg Config, rs *bytecode.Ruleset) (*Verifier, error
 		}
 		h.Interfaces = append(h.Interfaces, x)
 	}
+	if cfg.Trip != TripBridge && !cfg.TUN {
+		for i, dev := range []string{cfg.In, cfg.Out} {
+			for _, a := range deviceAddrs[i] {
+				own := netip.MustParsePrefix(a)
+				h.Addresses = append(h.Addresses, eval.HostAddr{Dev: dev, Prefix: own, Scope: "global"})
+				h.AddRoute(eval.Route{Dst: own, Type: eval.RouteLocal, Dev: dev})
+			}
+		}
+	}
 	for _, dst := range []string{"127.0.0.0/8", "::1/128"} {
 		h.AddRoute(eval.Route{Dst: netip.MustParsePrefix(dst), Type: eval.RouteLocal, Dev: "lo"})
 	}
 	for _, dst := range []string{"0.0.0.0/0", "::/0"} {
 		r := eval.Route{Dst: netip.MustParsePrefix(dst), Type: eval.RouteUnicast, Dev: cfg.Out}
 		if cfg.Trip == TripInput {
-			r.Type, r.Dev, r.Policy = eval.RouteLocal, "lo", true
+			// Before what a lookup without the device finds.
+			h.AddRoute(eval.Route{Dst: r.Dst, Type: eval.RouteLocal, Dev: "lo", Policy: true})
 		}
 		h.AddRoute(r)
 	}
@@ -278,6 +288,11 @@ func (v *Verifier) compare(p *packet.Packet, c *Comparison) {
 		for _, r := range ours.Unknown {
 			c.Reason = append(c.Reason, r.Cause.String())
 		}
+		return
+	}
+	if ours.NAT.Random {
+		c.Status = NotKnown
+		c.Reason = append(c.Reason, "the kernel takes a port at random")
 		return
 	}
 	c.Status = Agree

@@ -525,7 +525,7 @@ func (g *generator) statement(hooks []string) string {
 				fmt.Sprintf("meta mark set symhash mod %d", 2+r.IntN(8)), fmt.Sprintf("meta mark set meta mark | %s", f.expr),
 				"meta mark set numgen inc mod 3 map { 0 : 7, 1 : 8, 2 : 9 }",
 				fmt.Sprintf("meta priority set 1:%d", r.IntN(16)), "meta nftrace set 1", "meta pkttype set host",
-				fmt.Sprintf("meta mark set jhash %s mod 16 offset 3", f.expr),
+				fmt.Sprintf("meta mark set jhash %s mod 16 seed 0x%x offset 3", f.expr, r.Uint32()),
 			})
 		}
 	case 0, 1:

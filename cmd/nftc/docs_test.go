@@ -101,7 +101,7 @@ func TestNotationExamples(t *testing.T) {
 	for _, doc := range []string{"README.md", "docs/notation.md"} {
 		for _, b := range fenced(t, doc) {
 			first, _, _ := strings.Cut(b[1], "\n")
-			isPackets := strings.Contains(first, " > ") && !strings.HasPrefix(first, "[") ||
+			isPackets := strings.Contains(first, " > ") && !strings.HasPrefix(first, "[") && !strings.Contains(b[1], "\n  ") ||
 				strings.HasPrefix(first, "proto,") || strings.HasPrefix(first, `{"proto"`)
 			if !isPackets {
 				continue

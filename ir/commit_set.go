@@ -142,6 +142,8 @@ type kernelSet struct {
 	// loader is what backEnd made.
 	loader     *kset.Loader
 	loaderMade bool
+	// clash is the element that takeAll found to be refused.
+	clash *Element
 }
 
 // modelLimit is up to how many elements the model of the kernel's back end
@@ -262,15 +264,10 @@ func (k *kernel) insert(ks *kernelSet, s *Step) {
 			ks.elems = k.dropEqual(ks, s)
 		}
 		ks.sortedLen = len(ks.elems)
-	case fresh && len(s.Elements) > modelLimit && !repeated(s.Elements):
-		// Too much to build the kernel's tables for.
-		ks.elems = s.Elements[:len(s.Elements):len(s.Elements)]
-		ks.loader, ks.loaderMade = nil, true
-		if set.Flags&bytecode.SetConcat != 0 {
-			if e := ks.collision(0); e != nil {
-				k.kernelError(e.Span, errExists)
-				return
-			}
+	case fresh && len(s.Elements) > modelLimit && ks.takeAll(s.Elements):
+		if e := ks.clash; e != nil {
+			k.kernelError(e.Span, errExists)
+			return
 		}
 	default:
 		if ks.index == nil {
@@ -328,6 +325,33 @@ func (k *kernel) insert(ks *kernelSet, s *Step) {
 			k.kernelError(s.Elements[at].Span, errTooMany)
 		}
 	}
+}
+
+// takeAll makes a long list the elements of an empty set, unless some are
+// repeated. It is too much to build the kernel's tables for.
+func (ks *kernelSet) takeAll(es []Element) bool {
+	ks.elems = es[:len(es):len(es)]
+	if ks.set.Flags&bytecode.SetConcat != 0 {
+		// A repeated element clashes with the first.
+		ks.clash = ks.collision(0)
+	}
+	if (ks.set.Flags&bytecode.SetConcat == 0 || ks.clash != nil || stars(es) > 1) && repeated(es) {
+		ks.elems, ks.clash = nil, nil
+		return false
+	}
+	ks.loader, ks.loaderMade = nil, true
+	return true
+}
+
+// stars counts catch-all elements.
+func stars(es []Element) int {
+	n := 0
+	for i := range es {
+		if es[i].Catchall {
+			n++
+		}
+	}
+	return n
 }
 
 // ascending tells whether closed ranges follow each other without touching.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 
 	"github.com/nftc/nftc/compile"
 	"github.com/nftc/nftc/compile/bytecode"
@@ -38,21 +39,32 @@ func (s *source) hasErrors() bool {
 func (s *source) findings() []diag.Finding { return diag.Findings(s.files, s.diags) }
 
 // readInput reads a file, or standard input for "-". The error names the file.
-func (a *app) readInput(name string) (shown string, text []byte, err error) {
+func (a *app) readInput(name string) (shown, text string, err error) {
+	var b strings.Builder
 	if name == "-" {
 		if a.stdinUsed {
-			return stdinName, nil, usageError{"standard input can be named only once"}
+			return stdinName, "", usageError{"standard input can be named only once"}
 		}
 		a.stdinUsed = true
-		text, err = io.ReadAll(a.stdin)
-		if err != nil {
+		if _, err = io.Copy(&b, a.stdin); err != nil {
 			err = fmt.Errorf("reading standard input: %w", err)
 		}
-		return stdinName, text, err
+		return stdinName, b.String(), err
 	}
-	text, err = os.ReadFile(name)
-	return name, text, err
+	f, err := os.Open(name)
+	if err != nil {
+		return name, "", err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		b.Grow(int(min(info.Size(), maxGrow)))
+	}
+	_, err = io.Copy(&b, f)
+	return name, b.String(), err
 }
+
+// maxGrow bounds what is allocated for a file because of its size alone.
+const maxGrow = 1 << 30
 
 // parse reads and parses a ruleset file.
 func (a *app) parse(name string, opt parser.Options) (*source, error) {
@@ -61,7 +73,7 @@ func (a *app) parse(name string, opt parser.Options) (*source, error) {
 		return nil, err
 	}
 	s := &source{name: shown, files: new(diag.FileSet)}
-	s.tree, s.diags = parser.Parse(s.files, shown, string(text), opt)
+	s.tree, s.diags = parser.Parse(s.files, shown, text, opt)
 	return s, nil
 }
 

@@ -403,6 +403,7 @@ func (e *Engine) finish(w *walk, res *Result) {
 	}
 	res.Stack = end.stack
 	res.Mark, res.Priority, res.Mutated = w.mark, w.priority, w.mutated
+	res.MarkUnknown = w.markWhy != CauseNone
 	if e.ct != nil && w.trip.tracked {
 		res.CT = CTInfo{State: w.ctState(), Reply: w.ct != nil && w.ctInfo.Reply()}
 		if w.ct != nil {

@@ -68,12 +68,14 @@ type Result struct {
 	By       Internal         // Drop, Stolen and Stack by the kernel itself, not by a rule
 	Stack    StackReason      // Stack
 
-	Path     []Step // the hooks that it visited, in order
-	Mark     uint32 // at the end
-	Priority uint32
-	Mutated  bool // some rule or NAT changed the packet's bytes
-	NAT      NATChange
-	CT       CTInfo
+	Path []Step // the hooks that it visited, in order
+	Mark uint32 // at the end
+	// MarkUnknown tells that the mark was set to something that is not known.
+	MarkUnknown bool
+	Priority    uint32
+	Mutated     bool // some rule or NAT changed the packet's bytes
+	NAT         NATChange
+	CT          CTInfo
 
 	Unknown []Reason
 	Assumed Assumptions

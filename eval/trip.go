@@ -218,6 +218,12 @@ func (e *Engine) travel(w *walk) {
 			t.layer, t.hook = t.steps[t.at].layer, t.steps[t.at].hook
 			t.entered, t.entry = true, 0
 			e.prepare(w)
+			if t.hook == bytecode.HookIngress && !t.stated {
+				if r := w.p.StackIngress(); r != packet.StackNone {
+					w.stackDrop(StackReason(r))
+					return
+				}
+			}
 		}
 		list := e.hooks[t.layer][t.hook]
 		for t.entry < len(list) {

@@ -35,7 +35,7 @@ func (t *Tracker) udp(c *Conn, p *packet.Packet, info Info, check bool, now int6
 		return resultOK
 	}
 	timeout := unreplied
-	if now > c.streamAt {
+	if now > c.streamAt || c.Orig.Proto == packet.ProtoUDPLite { // nf_conntrack_udplite_packet does not wait
 		timeout = replied
 		c.Status |= Assured
 	}

@@ -317,7 +317,7 @@ func (v *Verifier) compare(p *packet.Packet, c *Comparison) {
 	if c.Status != Agree || !theirs.Arrived || theirs.Dropped || p.NH < 0 {
 		return
 	}
-	if theirs.Mark != ours.Mark {
+	if theirs.Mark != ours.Mark && !ours.MarkUnknown {
 		differ("mark is 0x%08x, in the kernel 0x%08x", ours.Mark, theirs.Mark)
 	}
 	if n := min(len(theirs.Network), len(p.Data)-p.NH); !bytes.Equal(p.Data[p.NH:p.NH+n], theirs.Network[:n]) {

@@ -31,6 +31,6 @@ func TestSeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if differ > 0 {
-		t.Errorf("%d of %d rulesets differ", differ, *flagCases)
+		t.Errorf("%d of %d rulesets differ: seeds %v", differ, *flagCases, st.Differing)
 	}
 }

@@ -49,10 +49,12 @@ func (f *Finding) String() string {
 type Stats struct {
 	Rulesets, Refused, NotLoaded int
 	Packets                      [kernel.NotVerifiable + 1]int
+	Differing                    []uint64 // seeds of the rulesets with a difference
 }
 
 func (s *Stats) add(o *Stats) {
 	s.Rulesets, s.Refused, s.NotLoaded = s.Rulesets+o.Rulesets, s.Refused+o.Refused, s.NotLoaded+o.NotLoaded
+	s.Differing = append(s.Differing, o.Differing...)
 	for i := range s.Packets {
 		s.Packets[i] += o.Packets[i]
 	}

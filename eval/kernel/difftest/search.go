@@ -49,6 +49,7 @@ func Search(start uint64, n, packets, workers, limit int, st *Stats, found func(
 				if f == nil {
 					continue
 				}
+				own.Differing = append(own.Differing, seed)
 				mu.Lock()
 				differ++
 				fresh := !kinds[f.Kind()] && len(kinds) < limit

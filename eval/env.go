@@ -33,6 +33,8 @@ type Options struct {
 	// Probe, with Explain, is called for each failure before the next rule is
 	// run, and can read more of the packet; it may keep neither argument.
 	Probe func(*Failure, *Probe)
+	// ProbeMatch, with Trace, is the same for each rule that ran to its end.
+	ProbeMatch func(*Event, *Probe)
 }
 
 // Interface is a network device.

@@ -112,14 +112,14 @@ func (e *Engine) explain(w *walk, o *op, i int32) {
 	}
 }
 
-// Probe reads a packet as it is where a rule failed. It is valid only while
-// Options.Probe runs.
+// Probe reads a packet as it is where a rule failed or matched. It is valid only
+// while Options.Probe or Options.ProbeMatch runs.
 type Probe struct {
 	e *Engine
 	w *walk
 }
 
-// Load runs expressions of the failed rule's table that only read, and returns
+// Load runs expressions of the rule's table that only read, and returns
 // the n bytes from the first register on. Where there is nothing to read missing
 // says why; where it cannot be known cause does.
 func (p *Probe) Load(instrs []bytecode.Instr, n int) (value []byte, missing packet.Absent, cause Cause) {

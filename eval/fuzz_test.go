@@ -247,7 +247,10 @@ func FuzzRun(f *testing.F) {
 				p.Stated.Has |= packet.HasIifName
 				p.Stated.IifName = "lan0"
 			}
-			e.RunOptions(&p, &res, Options{Trace: how&32 != 0, Explain: how&32 != 0})
+			opts := Options{Trace: how&32 != 0, Explain: how&32 != 0}
+			opts.Probe = func(f *Failure, p *Probe) { p.Load(f.Rule.Instrs[:f.Instr+1], 4) }
+			opts.ProbeMatch = func(ev *Event, p *Probe) { p.Load(ev.Rule.Instrs, 16) }
+			e.RunOptions(&p, &res, opts)
 			if res.Verdict > Unknown {
 				t.Fatalf("verdict %v", res.Verdict)
 			}

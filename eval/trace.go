@@ -85,6 +85,9 @@ func (e *Engine) traceRule(w *walk, r *rule, code int32) {
 	case codeStolen:
 		ev.Stolen = true
 	}
+	if w.opts.ProbeMatch != nil {
+		w.opts.ProbeMatch(ev, &Probe{e, w})
+	}
 }
 
 func (e *Engine) traceReturn(w *walk) {

@@ -36,8 +36,10 @@ type evaluation struct {
 	sum   *summary
 	why   *explainer // nil when no packet is to be explained
 
-	// reasons say why the rules in Result.Explain did not match.
+	// reasons say why the rules in Result.Explain did not match, matched what
+	// the rules in Result.Trace found in sets, by index.
 	reasons []reason
+	matched map[int]string
 
 	explained map[string]bool // what --explain asks for and was found
 
@@ -76,6 +78,7 @@ func (c *evalCmd) Run(a *app) error {
 		explained: make(map[string]bool),
 	}
 	if len(c.Explain) > 0 {
+		e.matched = make(map[int]string)
 		e.why = newExplainer(program, s.ruleset, a.machineOf(s.ruleset))
 	}
 	failed := c.each(a, defaults, func(p *packet.Packet, res *eval.Result) error {
@@ -126,8 +129,14 @@ func (e *evaluation) packet(engine *eval.Engine, p *packet.Packet, res *eval.Res
 		line = describe(p, e.number)
 	}
 	opts := eval.Options{Trace: e.cmd.Trace && show || asked, Explain: asked}
+	e.reasons = e.reasons[:0]
+	clear(e.matched)
 	if asked {
-		e.reasons = e.reasons[:0]
+		opts.ProbeMatch = func(ev *eval.Event, p *eval.Probe) {
+			if s := e.why.matched(ev.Rule, p); s != "" {
+				e.matched[len(res.Trace)-1] = s
+			}
+		}
 		opts.Probe = func(f *eval.Failure, p *eval.Probe) { e.reasons = append(e.reasons, e.why.reason(f, p)) }
 	}
 	engine.RunOptions(p, res, opts)

@@ -21,6 +21,9 @@ func (e *evaluation) explanation(res *eval.Result) {
 	for i := range res.Trace {
 		x.misses(i)
 		x.event(&res.Trace[i])
+		if s := e.matched[i]; s != "" {
+			fmt.Fprintf(e.out, "      %s\n", s)
+		}
 	}
 	x.misses(len(res.Trace))
 	fmt.Fprintf(e.out, "  because %s\n", x.because())

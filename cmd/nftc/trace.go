@@ -55,11 +55,13 @@ type jsonEvent struct {
 // were asked for.
 func (e *evaluation) jsonTrace(res *eval.Result) []jsonEvent {
 	var out []jsonEvent
-	add := func(ev *eval.Event) {
+	add := func(i int) {
+		ev := &res.Trace[i]
 		j := jsonEvent{
 			Kind: ev.Kind.String(), Hook: ev.Step.Hook.String(), Family: ev.Table.Family.String(), Table: ev.Table.Name,
 			Base: eval.ChainName(ev.Base), Chain: eval.ChainName(ev.Chain), Rule: e.jsonRule(ev.Rule),
 		}
+		j.Why = e.matched[i]
 		if ev.Kind == eval.EventRule || ev.Kind == eval.EventPolicy {
 			j.Verdict = ev.VerdictText()
 		}
@@ -73,7 +75,7 @@ func (e *evaluation) jsonTrace(res *eval.Result) []jsonEvent {
 	}
 	for i := range res.Trace {
 		failed(i)
-		add(&res.Trace[i])
+		add(i)
 	}
 	failed(len(res.Trace))
 	return out

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nftc/nftc/compile"
@@ -100,6 +101,62 @@ func (x *explainer) reason(f *eval.Failure, p *eval.Probe) reason {
 	}
 	r.held = x.heldBefore(f.Rule, f.Instr)
 	return r
+}
+
+// matched words what a rule that matched found in sets and maps; empty when it
+// looked nothing up, or may have changed what it read.
+func (x *explainer) matched(r *bytecode.Rule, p *eval.Probe) string {
+	m := &miss{x, &eval.Failure{Rule: r}, p}
+	var parts []string
+	var last ir.Stmt
+	for _, s := range x.origins(r) {
+		if s == last {
+			continue
+		}
+		last = s
+		switch s := s.(type) {
+		case *ir.Match:
+			if ref, ok := s.Y.(*ir.SetRef); ok && s.Op != ir.MatchNeq && !s.Implicit {
+				parts = append(parts, m.found(s.X, ref))
+			}
+		case *ir.VerdictStmt:
+			if mp, ok := s.X.(*ir.Map); ok {
+				parts = append(parts, m.found(mp.Key, &ir.SetRef{Set: mp.Set}))
+			}
+		case *ir.Assign, *ir.Reset:
+			return ""
+		}
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
+}
+
+// found words a key that is in a set.
+func (m *miss) found(x ir.Expr, ref *ir.SetRef) string {
+	key := m.load(x)
+	if key == nil {
+		return ""
+	}
+	c := ir.Compared(x, ref)
+	set := c.Y.(*ir.SetRef).Set
+	key = c.Shifted(key)
+	got := m.words.Lookup(set, key)
+	if name := m.deviceName(c.Field); name != "" {
+		got = name
+	}
+	s := m.words.Expr(c.Field) + " is " + got
+	anonymous := set.Flags&bytecode.SetAnonymous != 0
+	if !anonymous {
+		s += ", in @" + set.Name
+	}
+	if el := holder(set, key); el != nil {
+		if at := m.words.Key(set, el); at != got {
+			if anonymous {
+				s += ", in the set"
+			}
+			s += " as " + at
+		}
+	}
+	return s
 }
 
 func (m *miss) reasonOf(s ir.Stmt) reason {

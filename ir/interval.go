@@ -381,36 +381,34 @@ func (r *resolver) deleteOne(set *Set, list, purge []Element) (rest, gone []Elem
 	was.Span = rm.Span
 	switch {
 	case lo == 0 && hi == 0:
-		if p.kernel {
-			purge = append(purge, was)
+		if !p.kernel {
+			// What was declared in the same file stays.
+			return rest, purge, true
 		}
-		return append(rest[:prev:prev], rest[prev+1:]...), purge, true
+		return append(rest[:prev:prev], rest[prev+1:]...), append(purge, was), true
 	case !set.AutoMerge:
 		return missing()
-	case lo == 0 && hi > 0:
+	case lo <= 0 && hi >= 0:
+		// What is left of the interval comes first in the list, the upper part
+		// of one that is split last (split_range).
 		if p.kernel {
 			purge = append(purge, was)
 		}
-		p.kernel, p.Span = false, rm.Span
-		p.From, p.To = plusOne(rm.high()), p.high()
-	case lo < 0 && hi == 0:
-		if p.kernel {
-			purge = append(purge, was)
+		left := *p
+		left.kernel, left.Span = false, rm.Span
+		rest = append(rest[:prev:prev], rest[prev+1:]...)
+		if lo == 0 {
+			left.From, left.To = plusOne(rm.high()), left.high()
+			return append([]Element{left}, rest...), purge, true
 		}
-		p.kernel, p.Span = false, rm.Span
-		p.To = minusOne(rm.From)
-	case lo < 0 && hi > 0:
-		if p.kernel {
-			purge = append(purge, was)
+		upper := left
+		left.To = minusOne(rm.From)
+		rest = append([]Element{left}, rest...)
+		if hi > 0 {
+			upper.From, upper.To = plusOne(rm.high()), upper.high()
+			rest = append(rest, upper)
 		}
-		p.kernel, p.Span = false, rm.Span
-		upper := *p
-		upper.From, upper.To = plusOne(rm.high()), p.high()
-		p.To = minusOne(rm.From)
-		rest = append(rest, upper)
-		sortElements(rest)
-	default:
-		return missing()
+		return rest, purge, true
 	}
-	return rest, purge, true
+	return missing()
 }

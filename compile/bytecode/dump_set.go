@@ -72,7 +72,9 @@ func (d *dumper) elements(s *Set, es []Element) {
 			d.userdata(e.Attrs.Userdata)
 		}
 	}
-	d.str("\n")
+	if len(es) > 0 {
+		d.str("\n")
+	}
 }
 
 // appendFields writes a key or data: fields parted by dots, each most

@@ -414,7 +414,7 @@ func (e *Engine) reassemble(w *walk, queues **conntrack.Defrag, user uint8) int3
 	if *queues == nil {
 		*queues = conntrack.NewTracker(e.env.Conntrack).NewDefrag()
 	}
-	(*queues).Meta = conntrack.FragMeta{Mark: w.mark, Priority: w.priority, PktType: w.pktType}
+	(*queues).Meta = conntrack.FragMeta{Mark: w.mark, MarkCause: uint8(w.markWhy), Priority: w.priority, PktType: w.pktType}
 	switch (*queues).In(w.p, w.ctZone.ID, user, e.now) {
 	case conntrack.FragHeld:
 		w.end.by = ByDefrag
@@ -426,7 +426,7 @@ func (e *Engine) reassemble(w *walk, queues **conntrack.Defrag, user uint8) int3
 		w.entered = false
 		w.reassembled = true
 		m := (*queues).Meta
-		w.mark, w.priority, w.pktType = m.Mark, m.Priority, m.PktType
+		w.mark, w.markWhy, w.priority, w.pktType = m.Mark, Cause(m.MarkCause), m.Priority, m.PktType
 	}
 	return codeContinue
 }

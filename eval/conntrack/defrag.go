@@ -25,6 +25,7 @@ type Defrag struct {
 // FragMeta is what an skb carries beside its bytes.
 type FragMeta struct {
 	Mark, Priority uint32
+	MarkCause      uint8 // the caller's reason why Mark is not known
 	PktType        packet.PktType
 }
 

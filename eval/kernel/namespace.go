@@ -84,10 +84,6 @@ type device struct {
 	link  netlink.Link
 }
 
-// mtu is what a TAP can hold; a smaller one drops large packets before the
-// forward hook.
-const mtu = 65521
-
 type ifreqFlags struct {
 	name  [unix.IFNAMSIZ]byte
 	flags uint16

@@ -56,9 +56,7 @@ func do(cfg Config, rs *bytecode.Ruleset, f func(*Session) error) error {
 	}
 	s := &Session{cfg: cfg, devs: make(map[string]*device), mac: [6]byte{2, 0, 0, 0, 0, 1}}
 	if cfg.Trip == TripBridge {
-		// A frame to a port's own address is for this host: take one that no
-		// packet has.
-		s.mac = [6]byte{0x06, 'n', 'f', 't', 'c', 0}
+		s.mac = bridgePortMAC
 	}
 	defer s.close()
 	if err := s.setup(rs); err != nil {
@@ -305,7 +303,7 @@ func (s *Session) record(ev *traceEvent, out *Outcome) error {
 		switch name := string(ev.chain); {
 		case name == "sink" || name == "post" || strings.HasPrefix(name, "out") && ev.family == bytecode.FamilyNetdev:
 			if ev.typ == traceRule && strings.HasPrefix(name, "out") {
-				if isFragment(ev.network) && !isFragment(out.Network) {
+				if isFragment(ev.network) && len(out.Network) >= 20 && !isFragment(out.Network) {
 					return nil // the stack may have made it
 				}
 			}

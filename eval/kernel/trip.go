@@ -16,6 +16,14 @@ var errRefused = errors.New("the kernel does not take the packet")
 // bridgeName is the bridge of a TripBridge.
 const bridgeName = "br0"
 
+// bridgePortMAC is the address of bridge ports: a frame to a port's own address
+// is for this host, so it is one that no packet has.
+var bridgePortMAC = [6]byte{0x06, 'n', 'f', 't', 'c', 0}
+
+// mtu is what a TAP can hold; a smaller one drops large packets before the
+// forward hook.
+const mtu = 65521
+
 // deviceAddrs are the addresses of the devices by which packets come in and
 // leave, for masquerading and redirection: ranges for benchmarks (RFC 2544, RFC 5180).
 var deviceAddrs = [2][2]string{

@@ -69,9 +69,28 @@ type Verifier struct {
 
 // NewVerifier makes the engine that goes with a session.
 func NewVerifier(s *Session, cfg Config, rs *bytecode.Ruleset) (*Verifier, error) {
+	return newVerifier(s, s.Interfaces(), cfg, rs)
+}
+
+// NewPredictor makes a verifier without a kernel: Predict gives what the
+// evaluator says of a packet on a session's trip.
+func NewPredictor(cfg Config, rs *bytecode.Ruleset) (*Verifier, error) {
+	cfg = cfg.withDefaults()
+	mac := [6]byte{2, 0, 0, 0, 0, 1}
+	if cfg.Trip == TripBridge {
+		mac = bridgePortMAC
+	}
+	return newVerifier(nil, []Interface{
+		{Name: "lo", Index: 1, Loopback: true, MTU: 65536},
+		{Name: cfg.In, Index: 2, TUN: cfg.TUN, MTU: mtu, MAC: mac},
+		{Name: cfg.Out, Index: 3, TUN: cfg.TUN, MTU: mtu, MAC: mac},
+	}, cfg, rs)
+}
+
+func newVerifier(s *Session, devices []Interface, cfg Config, rs *bytecode.Ruleset) (*Verifier, error) {
 	cfg = cfg.withDefaults()
 	h := &eval.Host{Forwarding4: true, Forwarding6: true}
-	for _, i := range s.Interfaces() {
+	for _, i := range devices {
 		x := eval.Interface{Name: i.Name, Index: i.Index, Type: packet.DevEther, HasType: true, HasGroup: true, MTU: i.MTU, MAC: i.MAC,
 			// Elsewhere a device takes the address that a frame is sent to.
 			HasMAC: cfg.Trip == TripBridge}
@@ -181,8 +200,10 @@ func (v *Verifier) prepare(p *packet.Packet, c *Comparison) string {
 	if v.cfg.Trip != TripOutput && len(p.Data) >= 6 && [6]byte(p.Data[:6]) == [6]byte{} {
 		return "no device can have the address 00:00:00:00:00:00"
 	}
-	if err := v.s.Injectable(p); err != nil {
-		return strings.TrimPrefix(err.Error(), "kernel: ")
+	if v.s != nil {
+		if err := v.s.Injectable(p); err != nil {
+			return strings.TrimPrefix(err.Error(), "kernel: ")
+		}
 	}
 	if p.Enter(packet.ViewInet); p.NFProto == packet.NFProtoIPv6 && p.Info.L4Set && p.Info.TH > p.Info.End {
 		// nf_trace_fill_pkt_info fails to copy a header from there.
@@ -278,6 +299,23 @@ func (v *Verifier) Verify(p *packet.Packet, c *Comparison) error {
 	v.engine.RunOptions(p, &c.Ours, eval.Options{Trace: true})
 	v.compare(p, c)
 	return nil
+}
+
+// Predict runs one packet through the evaluator alone, as Verify would; c.Theirs
+// is not set. p is changed.
+func (v *Verifier) Predict(p *packet.Packet, c *Comparison) {
+	c.Reason = c.Reason[:0]
+	if why := v.prepare(p, c); why != "" {
+		c.Status, c.Reason = NotVerifiable, append(c.Reason, why)
+		return
+	}
+	p.Stated.Has |= packet.HasTime
+	p.Stated.TimeNs = time.Now().UnixNano()
+	v.engine.RunOptions(p, &c.Ours, eval.Options{Trace: true})
+	c.Status = Agree
+	if c.Ours.Verdict == eval.Unknown {
+		c.Status = NotKnown
+	}
 }
 
 // compare judges the outcome of both.

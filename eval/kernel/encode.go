@@ -92,7 +92,7 @@ func (b *Batch) describe(i int, files *diag.FileSet) string {
 		return ""
 	}
 	p := &b.parts[i]
-	s := p.kind
+	var s string
 	switch {
 	case p.rule > 0:
 		s = fmt.Sprintf("rule %d of chain %v %s %s", p.rule, p.table.Family, p.table.Name, p.name)

@@ -305,6 +305,9 @@ func (r *resolver) tableFlags(f *parser.Flags) uint32 {
 
 // chainRules evaluates the rules of a chain's block.
 func (r *resolver) chainRules(w where, ch *Chain, b *parser.ChainBlock) {
+	if free := cap(r.out.Steps) - len(r.out.Steps); free < len(b.Items) {
+		r.out.Steps = slices.Grow(r.out.Steps, max(len(b.Items), len(r.out.Steps)))
+	}
 	each(b.Items, func(it parser.Item) {
 		if pr, ok := it.(*parser.Rule); ok {
 			rw := w

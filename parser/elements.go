@@ -1,5 +1,7 @@
 package parser
 
+import "slices"
+
 // elemGrammar is what may stand in braces.
 type elemGrammar uint8
 
@@ -9,6 +11,9 @@ const (
 	// elemsOfVMap: every element has a verdict.
 	elemsOfVMap
 )
+
+// elemPiece is how many elements of a list are gathered at a time.
+const elemPiece = 4096
 
 // setLit parses `{ … }`: elements separated by commas, with one newline
 // allowed on each side of an element, as nft has it. Elements are read by hand
@@ -25,6 +30,7 @@ func (p *parser) setLit(g elemGrammar, mayBeEmpty bool) *SetLit {
 		return lit
 	}
 	var elems []*Elem
+	var full [][]*Elem // pieces before elems: a long list is not copied as it grows
 	for first := true; ; first = false {
 		if p.tok.kind == tokNewline {
 			p.next()
@@ -36,6 +42,10 @@ func (p *parser) setLit(g elemGrammar, mayBeEmpty bool) *SetLit {
 			}
 			p.next()
 			continue
+		}
+		if len(elems) == elemPiece {
+			full = append(full, elems)
+			elems = make([]*Elem, 0, elemPiece)
 		}
 		elems = append(elems, p.elem(g))
 		if p.tok.kind == tokNewline {
@@ -51,6 +61,9 @@ func (p *parser) setLit(g elemGrammar, mayBeEmpty bool) *SetLit {
 	}
 	p.next()
 	p.leave()
+	if full != nil {
+		elems = slices.Concat(append(full, elems)...)
+	}
 	lit.Elems = elems
 	lit.Node = p.node(start)
 	return lit

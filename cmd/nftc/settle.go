@@ -29,4 +29,5 @@ var settles = map[eval.Cause]string{
 	eval.CauseFlowHash:     "nothing: the kernel's key is secret",
 	eval.CauseXtables:      "nothing: xtables extensions are not evaluated",
 	eval.CauseTooMany:      "any of the things above",
+	eval.CauseRefragmented: "nothing: the fragments that leave are not evaluated one by one",
 }

@@ -142,6 +142,9 @@ func (r *resolver) step(w where, s Step) {
 	if !s.TableSpan.Valid() {
 		s.TableSpan = w.table.Span
 	}
+	if n := len(r.out.Steps); n == cap(r.out.Steps) {
+		r.out.Steps = slices.Grow(r.out.Steps, n+16) // by twice: there is one a rule
+	}
 	r.out.Steps = append(r.out.Steps, s)
 }
 

@@ -87,7 +87,12 @@ func (r *resolver) resolveRule(t *Table, ch *Chain, pr *parser.Rule) *Rule {
 }
 
 // emit appends a statement to the rule.
-func (c *ruleCtx) emit(s Stmt) { c.rule.Stmts = append(c.rule.Stmts, s) }
+func (c *ruleCtx) emit(s Stmt) {
+	if c.rule.Stmts == nil {
+		c.rule.Stmts = make([]Stmt, 0, 4) // what most rules need
+	}
+	c.rule.Stmts = append(c.rule.Stmts, s)
+}
 
 // isTerminal tells whether nothing may follow a statement (STMT_F_TERMINAL).
 func isTerminal(s Stmt) bool {

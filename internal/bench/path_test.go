@@ -2,6 +2,7 @@ package bench
 
 import (
 	"os"
+	"runtime"
 	"testing"
 
 	"github.com/nftc/nftc/compile"
@@ -42,6 +43,9 @@ func benchPath(b *testing.B, data []byte, text string) {
 		}
 	}
 	b.ReportAllocs()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	start := threadTime()
 	b.ResetTimer()
 	for n := 0; n < b.N; {
 		src, err := open()
@@ -59,7 +63,7 @@ func benchPath(b *testing.B, data []byte, text string) {
 			}
 		}
 	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mpkt/s")
+	b.ReportMetric(float64(threadTime()-start)/float64(b.N), "cpu-ns/op")
 }
 
 func BenchmarkPath(b *testing.B) {
@@ -71,7 +75,7 @@ func BenchmarkPath(b *testing.B) {
 
 func BenchmarkChain(b *testing.B) {
 	data := Capture(20000, 0, 1)
-	for _, n := range []int{10, 100, 1000, 10000} {
+	for _, n := range []int{10, 100, 1000, 10000, 100000} {
 		text := ChainRuleset(n)
 		b.Run(ruleCount(n), func(b *testing.B) { benchPath(b, data, text) })
 	}

@@ -332,7 +332,6 @@ func (f *flattener) instrMore(in bytecode.Instr) error {
 		f.emit(o)
 	case *bytecode.Notrack:
 		f.emit(op{code: opNotrack})
-		f.e.needCT(f.table.src.Family)
 	case *bytecode.FlowOffload:
 		f.emit(op{code: opFlowOffload, instr: in})
 		f.e.needCT(f.table.src.Family)

@@ -99,6 +99,11 @@ func (p *Packet) Load(base Base, off int, dst []byte) Absent {
 	}
 	b, a := p.Slice(base, off, len(dst))
 	if a == Fragment && base == BaseTransport && fastLoad(off, len(dst)) {
+		if p.Info.View == ViewEgress && p.NFProto == NFProtoIPv6 {
+			// The offset that is not set counts from skb->data: there the link
+			// layer header, which the device has written afresh.
+			return LinkNotCaptured
+		}
 		if b, a = p.header(p.Info.TH+off, len(dst)); a == PastEnd {
 			a = Fragment
 		}

@@ -508,7 +508,10 @@ func (g *generator) statement(hooks []string) string {
 		return pick(r, []string{"log prefix \"x \"", "log level debug flags all"})
 	case 15:
 		if g.ct && (g.fam == 'i' || g.fam == '4' || g.fam == '6') {
-			return pick(r, []string{"notrack", "ct label set 1", "ct zone set 1", "ct mark set 0x10", "ct event set new"})
+			if !g.nat && r.IntN(4) == 0 {
+				return "ct zone set 1"
+			}
+			return pick(r, []string{"notrack", "ct label set 1", "ct mark set 0x10", "ct event set new"})
 		}
 	case 16:
 		if len(g.sets) > 0 {

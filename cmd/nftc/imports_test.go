@@ -39,7 +39,7 @@ var only = map[string]string{
 }
 
 func TestImports(t *testing.T) {
-	cmd := exec.Command("go", "list", "-f", `{{.ImportPath}}:{{join .Imports " "}}`, "./...")
+	cmd := exec.Command("go", "list", "-buildvcs=false", "-f", `{{.ImportPath}}:{{join .Imports " "}}`, "./...")
 	cmd.Dir = "../.."
 	out, err := cmd.Output()
 	if err != nil {

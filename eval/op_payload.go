@@ -181,8 +181,8 @@ func (e *Engine) payloadSet(w *walk, o *op, i int32) int32 {
 				return codeBreak
 			}
 		}
-		if in.CsumFlags != 0 {
-			w.l4Csum(from, to)
+		if in.CsumFlags != 0 && !w.l4Csum(from, to) {
+			return codeBreak
 		}
 	}
 	copy(dst, val)
@@ -225,14 +225,18 @@ func l4CsumOffset(p *packet.Packet) int {
 }
 
 // l4Csum is nft_payload_l4csum_update.
-func (w *walk) l4Csum(from, to uint16) {
+//
+// It is false where the packet ends before the checksum.
+func (w *walk) l4Csum(from, to uint16) bool {
 	off := l4CsumOffset(w.p)
 	if off < 0 {
-		return
+		return true
 	}
-	if c, a := w.p.Slice(packet.BaseTransport, off, 2); a == packet.None {
+	c, a := w.p.Slice(packet.BaseTransport, off, 2)
+	if a == packet.None {
 		storeSum(c, csumReplace(c, from, to))
 	}
+	return a == packet.None || a.Unknown()
 }
 
 // sctpCsum is nft_payload_csum_sctp: the CRC32c is computed afresh.

@@ -551,7 +551,7 @@ func (g *generator) statement(hooks []string) string {
 	case 6:
 		if len(g.sets) > 0 {
 			if s, ok := g.pickSet(hooks, "dynamic"); ok {
-				return fmt.Sprintf("%s @%s { %s }", pick(r, []string{"add", "update", "add", "delete"}), s.name, keyExpr(s.key))
+				return fmt.Sprintf("%s @%s { %s }", pick(r, []string{"add", "update", "add", g.deletes()}), s.name, keyExpr(s.key))
 			}
 		}
 	case 7:
@@ -636,4 +636,16 @@ func (g *generator) natChain(hook string) *Chain {
 		ch.Rules = append(ch.Rules, m+s)
 	}
 	return ch
+}
+
+// deletes is the operation that takes elements out of a dynamic set, where no
+// set of the table is small: the kernel gives the place back some time later
+// (nft_rhash_gc).
+func (g *generator) deletes() string {
+	for _, d := range g.table.Decls {
+		if strings.Contains(d, "size 4\n") || strings.Contains(d, "size 64\n") {
+			return "add"
+		}
+	}
+	return "delete"
 }

@@ -222,7 +222,7 @@ func (t *Tracker) uniquePort(next Tuple, r *Range, c *Conn, m Manip, now int64) 
 	switch next.Proto {
 	case packet.ProtoICMP, packet.ProtoICMPv6:
 		lo, size = 0, 65536
-	case packet.ProtoTCP, packet.ProtoUDP, packet.ProtoSCTP:
+	case packet.ProtoTCP, packet.ProtoUDP, packet.ProtoUDPLite, packet.ProtoSCTP:
 		if m == ManipDst {
 			port = &next.DstPort
 			if !spec {

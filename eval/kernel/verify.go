@@ -205,9 +205,14 @@ func (v *Verifier) prepare(p *packet.Packet, c *Comparison) string {
 			return strings.TrimPrefix(err.Error(), "kernel: ")
 		}
 	}
-	if p.Enter(packet.ViewInet); p.NFProto == packet.NFProtoIPv6 && p.Info.L4Set && p.Info.TH > p.Info.End {
-		// nf_trace_fill_pkt_info fails to copy a header from there.
-		return "the kernel cannot trace a packet whose headers reach past its end"
+	for _, view := range [...]packet.View{packet.ViewIngress, packet.ViewInet} {
+		if p.NFProto != packet.NFProtoIPv6 {
+			break
+		}
+		if p.Enter(view); p.Info.L4Set && p.Info.TH > p.Info.End {
+			// nf_trace_fill_pkt_info fails to copy a header from there.
+			return "the kernel cannot trace a packet whose headers reach past its end"
+		}
 	}
 	if v.cfg.Trip != TripBridge && p.HasIPv4Timestamp() {
 		return "the kernel writes its time into the packet"

@@ -62,7 +62,14 @@ func Run(rs *ir.Ruleset) []diag.Diagnostic {
 		p.code = l.code
 		l.run(p)
 	}
-	out := slices.DeleteFunc(p.diags.All, func(d diag.Diagnostic) bool { return ignored(rs.Files, d) })
+	// A file without the mark is not looked through for every finding.
+	marked := make(map[*diag.File]bool)
+	for _, f := range rs.Files.Files {
+		marked[f] = strings.Contains(f.Text, ignoreMark)
+	}
+	out := slices.DeleteFunc(p.diags.All, func(d diag.Diagnostic) bool {
+		return marked[rs.Files.File(d.Span.Start)] && ignored(rs.Files, d)
+	})
 	slices.SortStableFunc(out, func(a, b diag.Diagnostic) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
 	return out
 }

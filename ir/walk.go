@@ -1,5 +1,24 @@
 package ir
 
+// Parts returns the expressions that an expression is made of.
+func Parts(e Expr) []Expr {
+	switch e := e.(type) {
+	case *Concat:
+		return e.Items
+	case *Map:
+		return []Expr{e.Key}
+	case *Binary:
+		return []Expr{e.X, e.Y}
+	case *Byteorder:
+		return []Expr{e.X}
+	case *Hash:
+		if e.X != nil {
+			return []Expr{e.X}
+		}
+	}
+	return nil
+}
+
 // walkStmt calls f for every set that a statement refers to.
 func walkStmt(s Stmt, f func(*Set)) {
 	exprs := func(es ...Expr) {

@@ -207,7 +207,7 @@ func (a *rule) describeEffect(b *strings.Builder, word string, es ...ir.Expr) {
 			a.repeatable = false
 		}
 		b.WriteString(t + ";")
-		for _, p := range parts(e) {
+		for _, p := range ir.Parts(e) {
 			if _, ok := text(p); !ok {
 				a.repeatable = false
 			}

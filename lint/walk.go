@@ -34,25 +34,6 @@ func operands(s ir.Stmt) []ir.Expr {
 	return nil
 }
 
-// parts returns the expressions that an expression is made of.
-func parts(e ir.Expr) []ir.Expr {
-	switch e := e.(type) {
-	case *ir.Concat:
-		return e.Items
-	case *ir.Map:
-		return []ir.Expr{e.Key}
-	case *ir.Binary:
-		return []ir.Expr{e.X, e.Y}
-	case *ir.Byteorder:
-		return []ir.Expr{e.X}
-	case *ir.Hash:
-		if e.X != nil {
-			return []ir.Expr{e.X}
-		}
-	}
-	return nil
-}
-
 // setOf is the set that an expression refers to, or nil.
 func setOf(e ir.Expr) *ir.Set {
 	switch e := e.(type) {
@@ -70,7 +51,7 @@ func walk(e ir.Expr, f func(ir.Expr)) {
 		return
 	}
 	f(e)
-	for _, p := range parts(e) {
+	for _, p := range ir.Parts(e) {
 		walk(p, f)
 	}
 	if s := setOf(e); s != nil && s.Flags&bytecode.SetAnonymous != 0 {

@@ -683,20 +683,8 @@ func eachExpr(e ir.Expr, f func(ir.Expr)) {
 		return
 	}
 	f(e)
-	switch e := e.(type) {
-	case *ir.Concat:
-		for _, it := range e.Items {
-			eachExpr(it, f)
-		}
-	case *ir.Map:
-		eachExpr(e.Key, f)
-	case *ir.Binary:
-		eachExpr(e.X, f)
-		eachExpr(e.Y, f)
-	case *ir.Byteorder:
-		eachExpr(e.X, f)
-	case *ir.Hash:
-		eachExpr(e.X, f)
+	for _, part := range ir.Parts(e) {
+		eachExpr(part, f)
 	}
 }
 
